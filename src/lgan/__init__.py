@@ -1,0 +1,22 @@
+"""Line Graph Aggregation Networks: graph classification beyond 1-WL, fast, exact, explained."""
+
+from lgan._version import __version__
+from lgan.data import EgoLineGraph, load
+from lgan.graph import EgoLines, GraphUnion, triangles
+from lgan.nn import LGAN, LGANConv
+from lgan.train import CVResult, TrainConfig, cross_validate, predict
+
+__all__ = [
+    "LGAN",
+    "CVResult",
+    "EgoLineGraph",
+    "EgoLines",
+    "GraphUnion",
+    "LGANConv",
+    "TrainConfig",
+    "__version__",
+    "cross_validate",
+    "load",
+    "predict",
+    "triangles",
+]

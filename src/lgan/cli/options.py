@@ -1,0 +1,101 @@
+"""Options that mean the same in every command."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lgan.data import DATASETS
+from lgan.zoo import MODELS
+
+__all__ = [
+    "BatchSize",
+    "Compress",
+    "Dataset",
+    "Device",
+    "Dropout",
+    "Epochs",
+    "Fair",
+    "Features",
+    "Folds",
+    "Hidden",
+    "Iterations",
+    "Json",
+    "Layers",
+    "LearningRate",
+    "Mirror",
+    "Model",
+    "Output",
+    "Overwrite",
+    "Readout",
+    "Resume",
+    "Root",
+    "Seed",
+    "Splits",
+]
+
+
+def _known(names: dict[str, object], what: str, name: str) -> str:
+    from difflib import get_close_matches
+
+    if name in names:
+        return name
+    close = get_close_matches(name, names, 1, 0.5)
+    hint = f" Did you mean {close[0]}?" if close else ""
+    raise typer.BadParameter(f"unknown {what} {name!r}.{hint} Choose one of: {', '.join(names)}.")
+
+
+def _dataset(name: str) -> str:
+    return _known(dict(DATASETS), "data set", name)
+
+
+def _model(name: str) -> str:
+    return _known(dict(MODELS), "model", name)
+
+
+Dataset = Annotated[str, typer.Argument(help="Data set, see `lgan data list`.", callback=_dataset)]
+Model = Annotated[str, typer.Option(help=f"Model: {', '.join(MODELS)}.", callback=_model)]
+Root = Annotated[Path, typer.Option(help="Folder for downloads and prepared data.")]
+Mirror = Annotated[
+    str | None,
+    typer.Option(
+        envvar="LGAN_MIRROR", help="Folder or address that holds NAME.zip, to work offline."
+    ),
+]
+Output = Annotated[
+    Path | None, typer.Option(help="Folder for records and checkpoints.", show_default="runs/…")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
+Seed = Annotated[int, typer.Option(help="Fixes weights, batches, folds and dropout.")]
+Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, or auto.")]
+Epochs = Annotated[int, typer.Option(min=1, help="Number of epochs.")]
+Iterations = Annotated[
+    int, typer.Option(min=0, help="Steps in an epoch; 0 is one pass over the training part.")
+]
+Folds = Annotated[int, typer.Option(min=2, help="Number of stratified folds.")]
+Splits = Annotated[
+    Path | None, typer.Option(help="Folder with published folds (test_idx-K.txt) to use instead.")
+]
+BatchSize = Annotated[int, typer.Option(min=1, help="Graphs in a batch.")]
+Hidden = Annotated[int, typer.Option(min=1, help="Width of every layer.")]
+Layers = Annotated[int, typer.Option(min=1, help="Number of layers.")]
+Dropout = Annotated[float, typer.Option(min=0, max=0.99, help="Dropout before the head.")]
+LearningRate = Annotated[float, typer.Option("--lr", help="Learning rate, halved every 50 epochs.")]
+Readout = Annotated[str | None, typer.Option(help="sum, mean or max.", show_default="by data set")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on after an interruption.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is in the output.")]
+Fair = Annotated[
+    bool,
+    typer.Option("--fair", help="Train ten more models with an inner hold-out, for that rule."),
+]
+Features = Annotated[
+    str | None,
+    typer.Option(
+        help="labels, attributes, labels+attributes, degree or constant.",
+        show_default="by data set",
+    ),
+]
+Compress = Annotated[
+    bool,
+    typer.Option(help="Merge true twins where the model allows; the results stay the same."),
+]

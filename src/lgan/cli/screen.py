@@ -1,0 +1,95 @@
+"""What a person sees: progress, tables, and errors without a stack trace."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from lgan.train.loop import Curves, OnEpoch
+
+__all__ = ["console", "epoch_progress", "log", "print_json", "reading_progress", "table"]
+
+console = Console()
+# Progress and notes go to standard error, so that standard output is the result alone.
+log = Console(stderr=True)
+
+
+class _Rate(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed:.1f}/s" if task.speed else "", style="progress.data.speed")
+
+
+@contextmanager
+def epoch_progress(title: str, epochs: int, fold_sizes: list[int]) -> Iterator[OnEpoch]:
+    """A bar over epochs with rate, remaining time and the accuracy so far."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        _Rate(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    with Progress(*columns, console=log, transient=not log.is_terminal) as progress:
+        task = progress.add_task(title, total=epochs, note="")
+
+        def update(epoch: int, curves: Curves) -> None:
+            folds = len(fold_sizes)
+            share = curves.test[:folds, :epoch].sum(0) / sum(fold_sizes[: curves.test.size(0)])
+            loss = float(curves.loss[:, epoch - 1].mean())
+            note = f"loss {loss:.3f}  held-out {share[-1]:.1%}  best epoch {share.max():.1%}"
+            progress.update(task, completed=epoch, note=note)
+
+        yield update
+
+
+@contextmanager
+def reading_progress(name: str) -> Iterator[Any]:
+    """A bar over the files of a data set, and then a spinner while its structure is built."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=log, transient=True) as progress:
+        task = progress.add_task(f"reading {name}", total=1.0)
+
+        def update(done: float) -> None:
+            progress.update(task, completed=done)
+            if done >= 1:
+                progress.update(task, description=f"merging twins, listing triangles of {name}",
+                                total=None)  # fmt: skip
+
+        yield update
+
+
+def table(title: str, columns: list[str], rows: list[list[str]], note: str = "") -> None:
+    """Print a table; all columns but the first are aligned to the right."""
+    shown = Table(title=title, title_justify="left", caption=note, caption_justify="left")
+    for index, column in enumerate(columns):
+        shown.add_column(column, justify="right" if index else "left")
+    for row in rows:
+        shown.add_row(*row)
+    console.print(shown)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as one line of JSON."""
+    sys.stdout.write(json.dumps(value) + "\n")

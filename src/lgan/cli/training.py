@@ -1,0 +1,248 @@
+"""`lgan train`, `lgan cv` and `lgan predict`."""
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import torch
+import typer
+
+from lgan.cli import options
+from lgan.cli.screen import console, epoch_progress, print_json, table
+from lgan.cli.setup import choose_device, load_union, output_folder, published_folds
+from lgan.data import DATASETS
+from lgan.train import CVResult, TrainConfig, cross_validate, train_one
+from lgan.train import predict as predict_logits
+from lgan.train.checkpoint import Checkpoint
+from lgan.zoo import model_spec
+
+__all__ = ["cv", "predict", "train"]
+
+
+def cv(
+    dataset: options.Dataset,
+    model: options.Model = "lgan",
+    epochs: options.Epochs = 350,
+    iterations: options.Iterations = 50,
+    folds: options.Folds = 10,
+    splits: options.Splits = None,
+    fair: options.Fair = False,
+    batch_size: options.BatchSize = 32,
+    hidden: options.Hidden = 32,
+    layers: options.Layers = 4,
+    dropout: options.Dropout = 0.0,
+    lr: options.LearningRate = 0.01,
+    readout: options.Readout = None,
+    features: options.Features = None,
+    compress: options.Compress = True,
+    seed: options.Seed = 0,
+    device: options.Device = "auto",
+    root: options.Root = Path("data"),
+    mirror: options.Mirror = None,
+    output: options.Output = None,
+    resume: options.Resume = False,
+    overwrite: options.Overwrite = False,
+    as_json: options.Json = False,
+) -> None:
+    """Cross-validate a model: all folds train side by side, and every rule is read off one run.
+
+    Example: lgan cv MUTAG --model lgan-res --epochs 100
+    """
+    spec, place = model_spec(model), choose_device(device)
+    config = _config(epochs, iterations, batch_size, lr, seed)
+    folder = output_folder(output, f"{dataset}-{model}", resume=resume, overwrite=overwrite)
+    union = load_union(
+        dataset, spec, root=root, mirror=mirror, features=features, compress=compress, seed=seed,
+        device=place,
+    )  # fmt: skip
+    chosen = _model_options(dataset, layers=layers, dropout=dropout, readout=readout)
+    build = partial(spec.build, union.num_features, hidden, union.num_classes, **chosen)
+    fold = published_folds(splits, union, folds)
+    sizes = [union.num_graphs // folds] * folds
+    with epoch_progress(f"{dataset} {model}", epochs, sizes) as on_epoch:
+        result = cross_validate(
+            build,
+            union,
+            folds=fold,
+            config=config,
+            fair=fair,
+            output=folder,
+            resume=resume,
+            model={"name": model, "hidden": hidden, **chosen},
+            on_epoch=on_epoch,
+        )
+    if as_json:
+        print_json(_summary(result, folder))
+        return
+    _show(result, folder)
+
+
+def train(
+    dataset: options.Dataset,
+    model: options.Model = "lgan",
+    epochs: options.Epochs = 100,
+    iterations: options.Iterations = 0,
+    folds: options.Folds = 10,
+    batch_size: options.BatchSize = 32,
+    hidden: options.Hidden = 32,
+    layers: options.Layers = 4,
+    dropout: options.Dropout = 0.0,
+    lr: options.LearningRate = 0.01,
+    readout: options.Readout = None,
+    features: options.Features = None,
+    compress: options.Compress = True,
+    seed: options.Seed = 0,
+    device: options.Device = "auto",
+    root: options.Root = Path("data"),
+    mirror: options.Mirror = None,
+    output: options.Output = None,
+    resume: options.Resume = False,
+    overwrite: options.Overwrite = False,
+    as_json: options.Json = False,
+) -> None:
+    """Train one model, with one of the folds held out, and keep it for `lgan predict`.
+
+    Example: lgan train PROTEINS --model lgan-res --epochs 50 --output runs/proteins
+    """
+    spec, place = model_spec(model), choose_device(device)
+    config = _config(epochs, iterations, batch_size, lr, seed)
+    folder = output_folder(output, f"{dataset}-{model}-train", resume=resume, overwrite=overwrite)
+    union = load_union(
+        dataset, spec, root=root, mirror=mirror, features=features, compress=compress, seed=seed,
+        device=place,
+    )  # fmt: skip
+    chosen = _model_options(dataset, layers=layers, dropout=dropout, readout=readout)
+    build = partial(spec.build, union.num_features, hidden, union.num_classes, **chosen)
+    with epoch_progress(f"{dataset} {model}", epochs, [union.num_graphs // folds]) as on_epoch:
+        trained = train_one(
+            build, union, folds=folds, config=config, output=folder, resume=resume,
+            on_epoch=on_epoch,
+        )  # fmt: skip
+    path = folder / "model.safetensors"
+    Checkpoint(
+        model=model,
+        options=chosen,
+        in_channels=union.num_features,
+        hidden_channels=hidden,
+        out_channels=union.num_classes,
+        dataset=dataset,
+        features=features or DATASETS[dataset].features,
+        state=trained.state,
+        info={**trained.info, "compress": compress and spec.compress},
+    ).save(path)
+    report = {"checkpoint": str(path), "accuracy": trained.accuracy, **trained.info}
+    if as_json:
+        print_json(report)
+        return
+    console.print(f"held-out accuracy after epoch {epochs}: [bold]{trained.accuracy:.1%}[/] "
+                  f"on {trained.info['held_out']} graphs")  # fmt: skip
+    console.print(f"checkpoint: {path}", soft_wrap=True)
+
+
+def predict(
+    checkpoint: Annotated[Path, typer.Argument(help="File `model.safetensors` of `lgan train`.")],
+    dataset: options.Dataset,
+    device: options.Device = "auto",
+    root: options.Root = Path("data"),
+    mirror: options.Mirror = None,
+    seed: options.Seed = 0,
+    output: Annotated[Path | None, typer.Option(help="CSV file for one row per graph.")] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Predict the class of every graph of a data set with a trained model.
+
+    Example: lgan predict runs/proteins/model.safetensors PROTEINS --output predictions.csv
+    """
+    stored = Checkpoint.load(checkpoint)
+    spec, place = model_spec(stored.model), choose_device(device)
+    union = load_union(
+        dataset, spec, root=root, mirror=mirror, features=stored.features,
+        compress=bool(stored.info["compress"]), seed=seed, device=place,
+    )  # fmt: skip
+    if (union.num_features, union.num_classes) != (stored.in_channels, stored.out_channels):
+        raise ValueError(
+            f"The model was trained on {stored.dataset} with {stored.in_channels} features and "
+            f"{stored.out_channels} classes, but {dataset} has {union.num_features} and "
+            f"{union.num_classes}. Train a model on {dataset}."
+        )
+    probability = predict_logits(stored.restore(spec.build).to(place), union).softmax(-1).cpu()
+    guess, y = probability.argmax(-1), union.y.cpu()
+    classes = union.num_classes
+    confusion = torch.bincount(y * classes + guess, minlength=classes**2).view(classes, classes)
+    accuracy = float((guess == y).double().mean())
+    if output is not None:
+        _write_csv(output, y, guess, probability)
+    if as_json:
+        print_json({"accuracy": accuracy, "confusion": confusion.tolist(),
+                    "predictions": guess.tolist()})  # fmt: skip
+        return
+    rows = [[f"class {c}", *(str(int(v)) for v in row)] for c, row in enumerate(confusion)]
+    table(
+        f"{dataset}: accuracy {accuracy:.1%} on {union.num_graphs} graphs",
+        ["true \\ predicted", *(f"class {c}" for c in range(classes))],
+        rows,
+        "Graphs the model was trained on are among them."
+        if dataset == stored.dataset else "",
+    )  # fmt: skip
+
+
+def _config(epochs: int, iterations: int, batch_size: int, lr: float, seed: int) -> TrainConfig:
+    try:
+        return TrainConfig(
+            epochs=epochs, iterations=iterations, batch_size=batch_size, lr=lr, seed=seed
+        )
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _model_options(
+    dataset: str, *, layers: int, dropout: float, readout: str | None
+) -> dict[str, Any]:
+    chosen = readout or DATASETS[dataset].readout
+    if chosen not in ("sum", "mean", "max"):
+        raise typer.BadParameter(f"`--readout` must be sum, mean or max, got {chosen!r}.")
+    return {"num_layers": layers, "dropout": dropout, "readout": chosen}
+
+
+def _summary(result: CVResult, folder: Path) -> dict[str, Any]:
+    plain = result.to_json()
+    keep = ("dataset", "model", "config", "results", "fold_sizes")
+    seconds = float(result.seconds.sum())
+    return {**{key: plain[key] for key in keep}, "seconds": seconds,
+            "peak_memory": result.info["peak_memory"],
+            "record": str(folder / "result.json")}  # fmt: skip
+
+
+def _show(result: CVResult, folder: Path) -> None:
+    meaning = {
+        "gin": "one epoch for all folds, best mean (optimistic)",
+        "fold-max": "each fold's own best epoch (flatters)",
+        "fair": "epoch chosen on an inner hold-out",
+    }
+    rows = []
+    for rule, text in meaning.items():
+        if rule in result.rules:
+            chosen = result.selected(rule)
+            epochs = sorted(set(chosen.epochs))
+            span = f"{epochs[0]}" if len(epochs) == 1 else f"{epochs[0]}–{epochs[-1]}"
+            rows.append([rule, f"{chosen.mean:.1%} ± {chosen.std:.1%}", span, text])
+        else:
+            rows.append([rule, "not measured", "", "add --fair"])
+    table(
+        f"{result.dataset}, {result.model['name']}, {len(result.fold_sizes)} folds, "
+        f"{result.test.size(1)} epochs",
+        ["rule", "accuracy", "epoch", "how the epoch is chosen"],
+        rows,
+        f"{float(result.seconds.sum()):.1f} s in all; record: {folder / 'result.json'}",
+    )
+
+
+def _write_csv(path: Path, y: torch.Tensor, guess: torch.Tensor, probability: torch.Tensor) -> None:
+    import csv
+
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["graph", "class", "predicted", "probability"])
+        confidence = probability.max(-1).values.tolist()
+        for i, row in enumerate(zip(y.tolist(), guess.tolist(), confidence, strict=True)):
+            writer.writerow([i, row[0], row[1], f"{row[2]:.4f}"])

@@ -1,0 +1,39 @@
+"""Data sets: reading, generating, splitting and caching them."""
+
+from lgan.data.cache import cache_key, load_tensors, locked, replaced, save_tensors
+from lgan.data.load import load_raw, node_features
+from lgan.data.mirror import TU_URLS, fetch
+from lgan.data.prepare import load, prepared_path
+from lgan.data.raw import RawGraphs
+from lgan.data.registry import DATASETS, DatasetSpec, dataset_spec
+from lgan.data.splits import check_folds, read_folds, stratified_folds
+from lgan.data.synthetic import csl, motifs, random_regular, triangle_pairs
+from lgan.data.transforms import EgoLineGraph
+from lgan.data.tu import read_tu
+
+__all__ = [
+    "DATASETS",
+    "TU_URLS",
+    "DatasetSpec",
+    "EgoLineGraph",
+    "RawGraphs",
+    "cache_key",
+    "check_folds",
+    "csl",
+    "dataset_spec",
+    "fetch",
+    "load",
+    "load_raw",
+    "load_tensors",
+    "locked",
+    "motifs",
+    "node_features",
+    "prepared_path",
+    "random_regular",
+    "read_folds",
+    "read_tu",
+    "replaced",
+    "save_tensors",
+    "stratified_folds",
+    "triangle_pairs",
+]

@@ -1,0 +1,201 @@
+"""All ego line graphs of a graph, as pairs and two incidence matrices that are never stored.
+
+For a target node ``t`` the line graph of its ego network has two kinds of nodes: target pairs
+``{t, p}`` and neighbour pairs ``{p, q}``. With every edge listed once as a pair, the first kind
+is the incidence ``B_t`` of nodes and pairs and the second, ``B_n``, says which pairs lie opposite
+``t`` in a triangle. Both follow from four small arrays; see ``graph/README.md``.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lgan.graph.edges import undirected_pairs
+from lgan.graph.segments import group_by, lengths_to_ptr
+from lgan.graph.triangles import Backend, opposite_nodes, pair_triangles
+from lgan.graph.twins import twin_classes
+from lgan.kernels import Incidence
+
+__all__ = ["FIELDS", "EgoLines"]
+
+# The fields a PyG `Data` object carries. PyG shifts fields named `…index` by the number of nodes
+# when it batches graphs, which is right for node ids; counts must not carry that word.
+FIELDS = ("pair_index", "opposite_index", "opposite_count", "pair_triangles", "multiplicity")
+
+
+@dataclass(frozen=True)
+class EgoLines:
+    """The pairs of a graph and what lies opposite them.
+
+    A node may stand for ``k`` true twins. A class with ``k ≥ 2`` then has a pair with itself,
+    listed as ``(c, c)``, and the entries of the two matrices are counts (DESIGN, section 2).
+
+    Attributes:
+        num_nodes: Number of nodes (classes, where twins are merged).
+        pair_index: Every edge once ``[2, P]``, ``u ≤ v``, in lexicographic order.
+        opposite_index: Nodes opposite each pair in a triangle, pair after pair ``[M]``; for a
+            pair ``(c, c)`` all neighbours of ``c``.
+        opposite_count: How many each pair has ``[P]``.
+        pair_triangles: Triangles of the original graph on an edge of the pair ``[P]``.
+        multiplicity: Twins each node stands for ``[num_nodes]``.
+    """
+
+    num_nodes: int
+    pair_index: Tensor
+    opposite_index: Tensor
+    opposite_count: Tensor
+    pair_triangles: Tensor
+    multiplicity: Tensor
+
+    @property
+    def num_pairs(self) -> int:
+        """Number of pairs, those of a class with itself included."""
+        return self.pair_index.size(1)
+
+    @staticmethod
+    def from_edge_index(
+        edge_index: Tensor, num_nodes: int, *, backend: Backend | None = None
+    ) -> "EgoLines":
+        """The ego line graphs of any ``edge_index`` without compression."""
+        pair_index = undirected_pairs(edge_index, num_nodes)
+        return EgoLines.from_pairs(pair_index, num_nodes, backend=backend)
+
+    @staticmethod
+    def from_pairs(
+        pair_index: Tensor,
+        num_nodes: int,
+        *,
+        multiplicity: Tensor | None = None,
+        backend: Backend | None = None,
+    ) -> "EgoLines":
+        """The ego line graphs of canonical pairs; the graph of twin classes if multiplicities
+        are given, the pairs ``(c, c)`` then included.
+        """
+        device = pair_index.device
+        num_pairs = pair_index.size(1)
+        own = pair_index[0] == pair_index[1]
+        proper = (~own).nonzero().squeeze(1)
+        between = pair_index[:, proper]
+
+        found = pair_triangles(between, num_nodes, backend=backend)
+        ij, ik, jk = found.long() if found.size(1) < 1 << 22 else found
+        opposite = torch.cat(opposite_nodes(between.to(found.dtype), ij, ik, jk))
+        if proper.numel() == num_pairs:
+            key = found.flatten()
+        else:
+            key = proper.to(found.dtype)[found.flatten()]
+            # An edge {c, d} gives c the pair {d, d}, if d stands for two nodes or more.
+            own_pair = torch.full((num_nodes,), -1, dtype=found.dtype, device=device)
+            own_pair[pair_index[0, own]] = own.nonzero().squeeze(1).to(found.dtype)
+            side = torch.cat([own_pair[between[0]], own_pair[between[1]]])
+            across = torch.cat([between[1], between[0]]).to(opposite.dtype)
+            key = torch.cat([key, side[side >= 0]])
+            opposite = torch.cat([opposite, across[side >= 0]])
+        opposite, count = group_by(key, opposite, num_pairs)
+        del key, found, ij, ik, jk
+
+        k = torch.ones(num_nodes, dtype=torch.int32, device=device)
+        tau = count
+        if multiplicity is not None:
+            k = multiplicity.to(torch.int32)
+            ptr = lengths_to_ptr(count)
+            total = torch.cumsum(k[opposite], 0, dtype=torch.int64)
+            total = torch.cat([total.new_zeros(1), total])
+            ends = torch.where(own, k[pair_index[0]] - 2, k[pair_index].sum(0) - 2)
+            tau = total[ptr[1:]] - total[ptr[:-1]] + ends
+        return EgoLines(
+            num_nodes=num_nodes,
+            pair_index=pair_index,
+            opposite_index=opposite.to(torch.int32),
+            opposite_count=count.to(torch.int32),
+            pair_triangles=tau.to(torch.int32),
+            multiplicity=k,
+        )
+
+    @staticmethod
+    def compressed(
+        pair_index: Tensor, num_nodes: int, x: Tensor | None = None
+    ) -> tuple["EgoLines", Tensor]:
+        """The ego line graphs of the graph of true twins, and the class of every node.
+
+        Args:
+            pair_index: Canonical pairs ``[2, P]`` of the original graph.
+            num_nodes: Number of original nodes.
+            x: Node features; only nodes with equal features are merged.
+        """
+        node_class = twin_classes(pair_index, num_nodes, x)
+        size = torch.bincount(node_class)
+        classes = size.numel()
+        if classes == num_nodes:
+            return EgoLines.from_pairs(pair_index, num_nodes), node_class
+        low, high = torch.sort(node_class[pair_index], dim=0).values
+        key = torch.unique(low * classes + high)
+        merged = torch.stack([key // classes, key % classes])
+        return EgoLines.from_pairs(merged, classes, multiplicity=size), node_class
+
+    @staticmethod
+    def from_data(data: Any) -> "EgoLines":
+        """The structure that :class:`lgan.EgoLineGraph` stored in a PyG ``Data`` or ``Batch``."""
+        missing = [field for field in FIELDS if getattr(data, field, None) is None]
+        if missing:
+            raise ValueError(
+                f"The graph has no field `{missing[0]}`: its line graphs were not built. "
+                "Apply the transform `lgan.EgoLineGraph()` to the data first."
+            )
+        pair_index = data.pair_index
+        if pair_index.dim() != 2 or pair_index.size(0) != 2:
+            raise ValueError(
+                f"`pair_index` must have shape [2, P], got {list(pair_index.shape)}. "
+                "Add the transform `lgan.EgoLineGraph()`."
+            )
+        fields = {field: getattr(data, field) for field in FIELDS}
+        return EgoLines(num_nodes=data.multiplicity.numel(), **fields)
+
+    def to(self, device: torch.device | str) -> "EgoLines":
+        """The same structure on another device."""
+        fields = {field: getattr(self, field).to(device) for field in FIELDS}
+        return EgoLines(num_nodes=self.num_nodes, **fields)
+
+    @cached_property
+    def incidence(self) -> Incidence:
+        """The same structure as the kernels read it."""
+        return Incidence(
+            pairs=self.pair_index.to(torch.int32).contiguous(),
+            multiplicity=self.multiplicity.to(torch.int32),
+            ptr=lengths_to_ptr(self.opposite_count),
+            opposite=self.opposite_index.to(torch.int32),
+            triangles=self.pair_triangles.to(torch.int32),
+        )
+
+    @cached_property
+    def has_triangles(self) -> bool:
+        """Whether the neighbour branch has anything to say."""
+        return bool((self.pair_triangles > 0).any())
+
+    def target_incidence(self) -> Tensor:
+        """``B_t`` as a sparse tensor ``[num_nodes, P]``, for reading and for tests."""
+        at_u, at_v, *_ = self.incidence.weights()
+        (u, v), pair = self.pair_index, torch.arange(self.num_pairs, device=at_u.device)
+        return self._matrix(torch.cat([u, v]), torch.cat([pair, pair]), torch.cat([at_u, at_v]))
+
+    def neighbour_incidence(self) -> Tensor:
+        """``B_n`` as a sparse tensor ``[num_nodes, P]``, for reading and for tests."""
+        *_, at_u, at_v, edges = self.incidence.weights()
+        (u, v), pair = self.pair_index, torch.arange(self.num_pairs, device=at_u.device)
+        across = self.incidence.opposite_pair()
+        return self._matrix(
+            torch.cat([u, v, self.opposite_index.long()]),
+            torch.cat([pair, pair, across]),
+            torch.cat([at_u, at_v, edges[across]]),
+        )
+
+    def _matrix(self, row: Tensor, col: Tensor, weight: Tensor) -> Tensor:
+        kept = weight > 0
+        entries = torch.stack([row, col])[:, kept]
+        size = (self.num_nodes, self.num_pairs)
+        return torch.sparse_coo_tensor(
+            entries, weight[kept], size, check_invariants=False
+        ).coalesce()

@@ -1,0 +1,236 @@
+"""Many graphs as one disjoint union, and batches of it as index ranges."""
+
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from lgan.graph.ego_lines import FIELDS, EgoLines
+from lgan.graph.segments import concat_ranges, lengths_to_ptr, segment_ids
+
+__all__ = ["GraphBatch", "GraphUnion"]
+
+
+@dataclass(frozen=True)
+class GraphBatch:
+    """Some graphs of a union, with the names a PyG ``Batch`` has.
+
+    Attributes:
+        x: Node features ``[n]`` or ``[n, F]``.
+        y: Class of every graph ``[B]``.
+        ptr: Where the nodes of each graph begin ``[B + 1]``.
+        ids: Which graphs of the union these are ``[B]``.
+        node_weight: How often a node counts in the statistics of a batch, ``[n]`` or one row
+            per model ``[K, n]``; ``None`` for as often as it has twins.
+
+    The other fields are those of :class:`EgoLines`.
+    """
+
+    x: Tensor
+    y: Tensor
+    ptr: Tensor
+    ids: Tensor
+    pair_index: Tensor
+    opposite_index: Tensor
+    opposite_count: Tensor
+    pair_triangles: Tensor
+    multiplicity: Tensor
+    node_weight: Tensor | None = None
+
+    @property
+    def num_graphs(self) -> int:
+        """Number of graphs."""
+        return self.ids.numel()
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes (classes of twins)."""
+        return self.multiplicity.numel()
+
+    @cached_property
+    def batch(self) -> Tensor:
+        """The graph of every node ``[n]``."""
+        return segment_ids(self.ptr)
+
+    @cached_property
+    def edge_index(self) -> Tensor:
+        """Both directions of every edge ``[2, 2 P]``, for layers of PyG."""
+        pairs = self.pair_index.long()
+        return torch.cat([pairs, pairs.flip(0)], 1)
+
+
+@dataclass(frozen=True)
+class GraphUnion:
+    """A data set ready for training: one disjoint union with pointers per graph.
+
+    Attributes:
+        x: Node features, ``[N]`` categories or ``[N, F]``.
+        y: Class of every graph ``[G]``.
+        num_features: Features, or categories.
+        num_classes: Classes.
+        node_ptr: Where the nodes of each graph begin ``[G + 1]``.
+        lines: The ego line graphs of the whole union.
+        original_nodes: Number of nodes before twins were merged.
+    """
+
+    x: Tensor
+    y: Tensor
+    num_features: int
+    num_classes: int
+    node_ptr: Tensor
+    lines: EgoLines
+    original_nodes: int
+    name: str = ""
+    _pair_ptr: Tensor = field(init=False, repr=False)
+    _opposite_ptr: Tensor = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # Pairs are in lexicographic order and nodes in the order of the graphs, so the pairs of
+        # a graph, and what lies opposite them, are ranges too.
+        first = self.lines.pair_index[0].contiguous()
+        pair_ptr = torch.searchsorted(first, self.node_ptr.to(first.dtype))
+        total = lengths_to_ptr(self.lines.opposite_count)
+        object.__setattr__(self, "_pair_ptr", pair_ptr)
+        object.__setattr__(self, "_opposite_ptr", total[pair_ptr])
+
+    @staticmethod
+    def build(
+        x: Tensor,
+        pair_index: Tensor,
+        y: Tensor,
+        node_ptr: Tensor,
+        *,
+        num_features: int,
+        num_classes: int,
+        compress: bool = True,
+        name: str = "",
+    ) -> "GraphUnion":
+        """Merge twins, list triangles, lay out the ego line graphs of all graphs at once.
+
+        Args:
+            x: Node features, ``[N]`` categories or ``[N, F]``.
+            pair_index: Canonical pairs of the union ``[2, P]``.
+            y: Classes ``[G]``.
+            node_ptr: Where the nodes of each graph begin ``[G + 1]``.
+            num_features: Features, or categories.
+            num_classes: Classes.
+            compress: Merge true twins with equal features; outputs stay the same.
+            name: Name of the data set.
+        """
+        num_nodes = int(node_ptr[-1])
+        if x.size(0) != num_nodes:
+            raise ValueError(f"`x` must have {num_nodes} rows, one a node, got {x.size(0)}.")
+        if y.numel() != node_ptr.numel() - 1:
+            raise ValueError(f"`y` must have {node_ptr.numel() - 1} entries, got {y.numel()}.")
+        if x.is_floating_point() and not bool(torch.isfinite(x).all()):
+            raise ValueError("`x` must be finite, got NaN or infinite values. Clean the features.")
+        if compress:
+            lines, node_class = EgoLines.compressed(pair_index, num_nodes, x)
+            first = torch.full((lines.num_nodes,), num_nodes, dtype=torch.int64)
+            first = first.scatter_reduce(0, node_class, torch.arange(num_nodes), "amin")
+            x = x[first]
+            node_ptr = torch.searchsorted(first, node_ptr)
+        else:
+            lines = EgoLines.from_pairs(pair_index, num_nodes)
+        compact = EgoLines(
+            num_nodes=lines.num_nodes,
+            pair_index=lines.pair_index.to(torch.int32),
+            opposite_index=lines.opposite_index,
+            opposite_count=lines.opposite_count,
+            pair_triangles=lines.pair_triangles,
+            multiplicity=lines.multiplicity,
+        )
+        return GraphUnion(
+            x=x,
+            y=y,
+            num_features=num_features,
+            num_classes=num_classes,
+            node_ptr=node_ptr,
+            lines=compact,
+            original_nodes=num_nodes,
+            name=name,
+        )
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything that :meth:`from_tensors` needs, as tensors by name."""
+        numbers = (self.num_features, self.num_classes, self.original_nodes)
+        stored = {"x": self.x, "y": self.y, "node_ptr": self.node_ptr}
+        stored["numbers"] = torch.tensor(numbers)
+        return stored | {name: getattr(self.lines, name) for name in FIELDS}
+
+    @staticmethod
+    def from_tensors(stored: dict[str, Tensor], name: str = "") -> "GraphUnion":
+        """The data set back from :meth:`tensors`."""
+        num_features, num_classes, original_nodes = stored["numbers"].tolist()
+        lines = EgoLines(num_nodes=stored["multiplicity"].numel(), **{f: stored[f] for f in FIELDS})
+        return GraphUnion(
+            x=stored["x"],
+            y=stored["y"],
+            num_features=num_features,
+            num_classes=num_classes,
+            node_ptr=stored["node_ptr"],
+            lines=lines,
+            original_nodes=original_nodes,
+            name=name,
+        )
+
+    @property
+    def num_graphs(self) -> int:
+        """Number of graphs."""
+        return self.y.numel()
+
+    def __len__(self) -> int:
+        return self.num_graphs
+
+    @cached_property
+    def load(self) -> Tensor:
+        """What a layer has to touch in every graph: nodes, pairs and triangle entries ``[G]``."""
+        return (
+            torch.diff(self.node_ptr) + torch.diff(self._pair_ptr) + torch.diff(self._opposite_ptr)
+        )
+
+    @property
+    def device(self) -> torch.device:
+        """Where the tensors are."""
+        return self.y.device
+
+    def to(self, device: torch.device | str) -> "GraphUnion":
+        """The same data set on another device."""
+        moved = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
+        for key in ("x", "y", "node_ptr", "lines"):
+            moved[key] = moved[key].to(device)
+        return GraphUnion(**moved)
+
+    def batch(self, ids: Tensor) -> GraphBatch:
+        """The graphs ``ids`` as one disjoint union, without a loop over graphs.
+
+        Args:
+            ids: Graphs ``[B]``, in any order, on the device of the union.
+        """
+        lines = self.lines
+        start = self.node_ptr[ids]
+        length = self.node_ptr[ids + 1] - start
+        ptr = lengths_to_ptr(length)
+        shift = ptr[:-1] - start  # what to add to a node id of the union
+        nodes = concat_ranges(start, length)
+
+        pair_start = self._pair_ptr[ids]
+        pair_length = self._pair_ptr[ids + 1] - pair_start
+        pairs = concat_ranges(pair_start, pair_length)
+        shift32 = shift.to(torch.int32)
+
+        opposite_start = self._opposite_ptr[ids]
+        opposite_length = self._opposite_ptr[ids + 1] - opposite_start
+        opposite = lines.opposite_index[concat_ranges(opposite_start, opposite_length)]
+        return GraphBatch(
+            x=self.x[nodes],
+            y=self.y[ids],
+            ptr=ptr,
+            ids=ids,
+            pair_index=lines.pair_index[:, pairs] + torch.repeat_interleave(shift32, pair_length),
+            opposite_index=opposite + torch.repeat_interleave(shift32, opposite_length),
+            opposite_count=lines.opposite_count[pairs],
+            pair_triangles=lines.pair_triangles[pairs],
+            multiplicity=lines.multiplicity[nodes],
+        )

@@ -1,0 +1,122 @@
+"""Compiled loops of preparation on the CPU: triangle listing and grouping."""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+Array = np.ndarray[Any, Any]
+
+__all__ = ["counting_sort", "list_oriented", "orient"]
+
+
+@njit(nogil=True, cache=True)
+def counting_sort(key: Array, value: Array, num_groups: int) -> tuple[Array, Array]:
+    """Values grouped by key, stable, with the size of each group."""
+    count = np.zeros(num_groups, np.int64)
+    for i in range(key.size):
+        count[key[i]] += 1
+    place = np.empty(num_groups, np.int64)
+    total = 0
+    for group in range(num_groups):
+        place[group] = total
+        total += count[group]
+    grouped = np.empty(value.size, value.dtype)
+    for i in range(key.size):
+        group = key[i]
+        grouped[place[group]] = value[i]
+        place[group] += 1
+    return grouped, count
+
+
+@njit(nogil=True, cache=True)
+def orient(u: Array, v: Array, num_nodes: int) -> tuple[Array, Array, Array, Array]:
+    """Pairs directed from lower to higher degree, as rows of a CSR over nodes in degree order.
+
+    Returns row offsets, heads (as positions in degree order), pair ids, and for every row the
+    number of wedges the forward algorithm will look at from it.
+    """
+    degree = np.zeros(num_nodes, np.int32)
+    for p in range(u.size):
+        degree[u[p]] += 1
+        degree[v[p]] += 1
+    largest = 0
+    for i in range(num_nodes):
+        largest = max(largest, degree[i])
+    # Nodes in order of degree by counting sort; rank[i] is the position of node i.
+    bucket = np.zeros(largest + 2, np.int64)
+    for i in range(num_nodes):
+        bucket[degree[i] + 1] += 1
+    for d in range(largest + 1):
+        bucket[d + 1] += bucket[d]
+    rank = np.empty(num_nodes, np.int32)
+    for i in range(num_nodes):
+        rank[i] = bucket[degree[i]]
+        bucket[degree[i]] += 1
+
+    row_ptr = np.zeros(num_nodes + 1, np.int64)
+    for p in range(u.size):
+        row_ptr[min(rank[u[p]], rank[v[p]]) + 1] += 1
+    for i in range(num_nodes):
+        row_ptr[i + 1] += row_ptr[i]
+    place = row_ptr[:-1].copy()
+    head = np.empty(u.size, np.int32)
+    pair = np.empty(u.size, np.int32)
+    for p in range(u.size):
+        a, b = rank[u[p]], rank[v[p]]
+        tail = min(a, b)
+        head[place[tail]] = max(a, b)
+        pair[place[tail]] = p
+        place[tail] += 1
+    wedges = np.zeros(num_nodes, np.int64)
+    for i in range(num_nodes):
+        for e in range(row_ptr[i], row_ptr[i + 1]):
+            wedges[i] += row_ptr[head[e] + 1] - row_ptr[head[e]]
+    return row_ptr, head, pair, wedges
+
+
+@njit(nogil=True, cache=True)
+def list_oriented(
+    row_ptr: Array,
+    head: Array,
+    pair: Array,
+    row: int,
+    edge: int,
+    stop: int,
+    mark: Array,
+    out: Array,
+) -> tuple[int, int, int]:
+    """Fill ``out [3, capacity]`` with triangles as pair ids, from ``(row, edge)`` to row ``stop``.
+
+    ``mark`` is all zeros over the nodes and is left so. Returns the row and edge to go on from,
+    and how many triangles were written; a triangle of rows i < j < k is ``(ij, ik, jk)``.
+    """
+    capacity = out.shape[1]
+    filled = 0
+    while row < stop:
+        begin, end = row_ptr[row], row_ptr[row + 1]
+        if end - begin > 1:
+            for e in range(begin, end):
+                mark[head[e]] = pair[e] + 1
+            full = False
+            e = max(edge, begin)
+            while e < end:
+                j = head[e]
+                if filled + (row_ptr[j + 1] - row_ptr[j]) > capacity:
+                    full = True
+                    break
+                for f in range(row_ptr[j], row_ptr[j + 1]):
+                    other = mark[head[f]]
+                    if other > 0:
+                        out[0, filled] = pair[e]
+                        out[1, filled] = other - 1
+                        out[2, filled] = pair[f]
+                        filled += 1
+                e += 1
+            for g in range(begin, end):
+                mark[head[g]] = 0
+            if full:
+                return row, e, filled
+        row += 1
+        edge = 0
+    return row, 0, filled

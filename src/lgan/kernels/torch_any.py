@@ -1,0 +1,72 @@
+"""The hot operations in plain tensor operations: any device, any dtype, differentiable twice.
+
+Slow, short and the meaning of the other backends.
+"""
+
+import torch
+from torch import Tensor
+
+from lgan.kernels.incidence import Incidence
+
+__all__ = ["ego_sum", "linear_sum", "norm", "segment_sum"]
+
+
+def ego_sum(
+    a: Tensor,
+    incidence: Incidence,
+    width: int,
+    table: Tensor | None,
+    code: Tensor | None,
+    relu: bool,
+) -> Tensor:
+    """See :func:`lgan.kernels.ego_sum`."""
+    u, v = incidence.pairs.long()
+    z = a[..., u, :] + a[..., v, :]
+    if table is not None and code is not None:
+        z = z + table[..., code.long(), :]
+    z = z.relu() if relu else z
+    at_u, at_v, next_u, next_v, across = (w.to(a.dtype)[:, None] for w in incidence.weights())
+    zero = a.new_zeros((*a.shape[:-1], width))
+    target = z[..., :width]
+    branches = [zero.index_add(-2, u, at_u * target).index_add(-2, v, at_v * target)]
+    if z.size(-1) > width:
+        z = z[..., width:]
+        opposite, pair = incidence.opposite.long(), incidence.opposite_pair()
+        side = zero.index_add(-2, u, next_u * z).index_add(-2, v, next_v * z)
+        branches.append(side.index_add(-2, opposite, (across * z)[..., pair, :]))
+    return torch.cat(branches, -1)
+
+
+def linear_sum(a: Tensor, incidence: Incidence, width: int) -> Tensor:
+    """See :func:`lgan.kernels.linear_sum`."""
+    u, v = incidence.pairs.long()
+    at_u, at_v = (w.to(a.dtype)[:, None] for w in incidence.weights()[:2])
+    zero = a.new_zeros((*a.shape[:-1], width))
+    both = a[..., u, :width] + a[..., v, :width]
+    branches = [zero.index_add(-2, u, at_u * both).index_add(-2, v, at_v * both)]
+    if a.size(-1) > width:
+        c = incidence.triangles.to(a.dtype)[:, None]
+        side = zero.index_add(-2, u, at_u * c * a[..., v, width:])
+        branches.append(side.index_add(-2, v, at_v * c * a[..., u, width:]))
+    return torch.cat(branches, -1)
+
+
+def norm(
+    x: Tensor, weight: Tensor, scale: Tensor, shift: Tensor, eps: float, relu: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """See :func:`lgan.kernels.norm`."""
+    w = weight[..., None]
+    count = w.sum(-2, keepdim=True).clamp(min=1)
+    mean = (w * x).sum(-2, keepdim=True) / count
+    centred = x - mean
+    rstd = ((w * centred.square()).sum(-2, keepdim=True) / count + eps).rsqrt()
+    y = centred * (rstd * scale[..., None, :]) + shift[..., None, :]
+    return (y.relu() if relu else y), mean.squeeze(-2).detach(), rstd.squeeze(-2).detach()
+
+
+def segment_sum(x: Tensor, weight: Tensor, ptr: Tensor) -> Tensor:
+    """See :func:`lgan.kernels.segment_sum`."""
+    segments = ptr.numel() - 1
+    ids = torch.repeat_interleave(torch.arange(segments, device=x.device), ptr[1:] - ptr[:-1])
+    zero = x.new_zeros((*x.shape[:-2], segments, x.size(-1)))
+    return zero.index_add(-2, ids, weight[:, None] * x)

@@ -1,0 +1,91 @@
+"""A linear map that can hold many models side by side."""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
+
+__all__ = ["Linear"]
+
+
+class Linear(nn.Module):
+    """``x W + b``, for one model or for ``K`` models side by side.
+
+    The weight is stored as ``[in, out]``: products of small blocks run about twice as fast that
+    way round on the CPU. Integer ``x`` are category ids and stand for their one-hot vectors.
+
+    Shapes:
+        ``x``: ``[*, n, in_channels]``, or ``[n]`` category ids shared by all models;
+        result: ``[*, n, out_channels]``.
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, *, bias: bool = True) -> None:
+        super().__init__()
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.weight = nn.Parameter(torch.empty(in_channels, out_channels))
+        self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw weights and bias uniformly within ``± 1 / sqrt(in_channels)``."""
+        bound = 1 / math.sqrt(max(self.in_channels, 1))
+        nn.init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            nn.init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, x: Tensor, rows: slice = slice(None), columns: slice = slice(None)) -> Tensor:
+        """Apply the map, or the block of it that meets ``rows`` and ``columns`` of the weight."""
+        weight = self.weight[..., rows, columns]
+        bias = None if self.bias is None else self.bias[..., columns]
+        if not x.is_floating_point():
+            out = _lookup(x, weight)
+            return out if bias is None else out + bias.unsqueeze(-2)
+        return _product(x, weight, bias)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels})"
+
+
+def _lookup(category: Tensor, weight: Tensor) -> Tensor:
+    """Rows of every model's weight, ``[n]`` and ``[*, in, out]`` to ``[*, n, out]``."""
+    if category.dim() != 1:
+        raise ValueError(
+            f"Integer `x` are category ids and must have shape [n], got {list(category.shape)}. "
+            "Convert features with `x.float()`, one-hot categories with `x.argmax(-1)`."
+        )
+    if weight.dim() == 2:
+        return F.embedding(category, weight)
+    models, rows, _ = weight.shape
+    offset = torch.arange(models, device=weight.device, dtype=category.dtype)[:, None] * rows
+    return F.embedding(category + offset, weight.reshape(models * rows, -1))
+
+
+def _product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    if weight.dim() == 2 or x.device.type != "cpu":
+        out = x @ weight
+        return out if bias is None else out + bias.unsqueeze(-2)
+    x = x.expand(weight.size(0), -1, -1) if x.dim() == 2 else x
+    return _StackedProduct.apply(x, weight, bias)  # type: ignore[no-any-return]
+
+
+class _StackedProduct(torch.autograd.Function):
+    """``baddbmm`` whose backward copies the small weight rather than reading it transposed."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        if bias is None:
+            return torch.bmm(x, weight)
+        return torch.baddbmm(bias.unsqueeze(1), x, weight)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight = ctx.saved_tensors
+        need_x, _, need_bias = ctx.needs_input_grad
+        grad_x = torch.bmm(grad, weight.mT.contiguous()) if need_x else None
+        return grad_x, torch.bmm(x.mT, grad), grad.sum(1) if need_bias else None

@@ -1,0 +1,42 @@
+"""From node representations to graph representations."""
+
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+from lgan import kernels
+
+__all__ = ["Readout", "check_readout", "readout"]
+
+Readout = Literal["sum", "mean", "max"]
+
+
+def check_readout(name: str) -> None:
+    """Raise an error unless the name is that of a read-out."""
+    if name not in get_args(Readout):
+        raise ValueError(f"`readout` must be one of {get_args(Readout)}, got {name!r}.")
+
+
+def readout(x: Tensor, ptr: Tensor, multiplicity: Tensor, reduce: Readout) -> Tensor:
+    """Sum, mean or maximum over the nodes of each graph, twins counted as often as they are.
+
+    Args:
+        x: Node representations, graph after graph.
+        ptr: Where each graph begins ``[B + 1]``.
+        multiplicity: Nodes each row stands for ``[n]``.
+        reduce: What to take. A graph without nodes gives 0 in all cases.
+
+    Shapes:
+        ``x``: ``[*, n, F]``; result: ``[*, B, F]``.
+    """
+    graphs = ptr.numel() - 1
+    if reduce == "max":
+        ids = torch.repeat_interleave(torch.arange(graphs, device=x.device), ptr[1:] - ptr[:-1])
+        index = ids[:, None].expand_as(x)
+        zero = x.new_zeros((*x.shape[:-2], graphs, x.size(-1)))
+        return zero.scatter_reduce(-2, index, x, "amax", include_self=False)
+    if reduce == "mean":
+        total = kernels.segment_sum(torch.ones_like(x[..., :1]).detach(), multiplicity, ptr)
+        return kernels.segment_sum(x, multiplicity, ptr) / total.clamp(min=1)
+    return kernels.segment_sum(x, multiplicity, ptr)

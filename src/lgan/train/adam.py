@@ -1,0 +1,76 @@
+"""Adam over many models side by side, each with its own learning rate."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["StackedAdam"]
+
+
+class StackedAdam:
+    """Adam (Kingma and Ba, 2015) on stacked parameters laid out as one long vector.
+
+    One vector means a handful of operations a step instead of a handful per parameter. The
+    update is that of ``torch.optim.Adam``; every element knows the settings of its model.
+
+    Args:
+        model: A stacked module, parameters ``[K, …]``, which become views of the vector.
+        lr: Learning rate, one or one per model ``[K]``.
+        weight_decay: L2 penalty, one or one per model ``[K]``.
+    """
+
+    beta1, beta2, eps = 0.9, 0.999, 1e-8
+
+    def __init__(
+        self, model: nn.Module, lr: float | Tensor, weight_decay: float | Tensor = 0.0
+    ) -> None:
+        parameters = list(model.parameters())
+        self.value = torch.cat([p.detach().flatten() for p in parameters])
+        self.grad = torch.zeros_like(self.value)
+        self.mean = torch.zeros_like(self.value)
+        self.square = torch.zeros_like(self.value)
+        self.steps = 0
+        self.lr = _per_element(lr, parameters)
+        self.weight_decay = _per_element(weight_decay, parameters)
+        self.decays = bool((self.weight_decay > 0).any())
+        start = 0
+        for p in parameters:
+            stop = start + p.numel()
+            p.data = self.value[start:stop].view(p.shape)
+            p.grad = self.grad[start:stop].view(p.shape)
+            start = stop
+
+    def zero_grad(self) -> None:
+        """Set all gradients to zero, in place."""
+        self.grad.zero_()
+
+    @torch.no_grad()
+    def step(self, scale: float = 1.0) -> None:
+        """Update all models; ``scale`` multiplies every learning rate (the schedule)."""
+        self.steps += 1
+        if self.decays:
+            self.grad.addcmul_(self.weight_decay, self.value)
+        self.mean.lerp_(self.grad, 1 - self.beta1)
+        self.square.mul_(self.beta2).addcmul_(self.grad, self.grad, value=1 - self.beta2)
+        root = math.sqrt(1 - self.beta2**self.steps)
+        change = self.mean / self.square.sqrt().div_(root).add_(self.eps)
+        self.value.addcmul_(change, self.lr, value=-scale / (1 - self.beta1**self.steps))
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Everything needed to go on, the parameters themselves included."""
+        steps = torch.tensor(self.steps)
+        return {"value": self.value, "mean": self.mean, "square": self.square, "steps": steps}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Go on from a state, in place, so that the parameters stay views."""
+        for name in ("value", "mean", "square"):
+            getattr(self, name).copy_(state[name])
+        self.steps = int(state["steps"])
+
+
+def _per_element(setting: float | Tensor, parameters: list[nn.Parameter]) -> Tensor:
+    """The setting of the model that each element of the vector belongs to."""
+    first = parameters[0]
+    row = torch.as_tensor(setting, dtype=first.dtype, device=first.device).expand(first.size(0))
+    return torch.cat([row.repeat_interleave(p[0].numel()) for p in parameters])

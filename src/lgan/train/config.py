@@ -1,0 +1,43 @@
+"""Settings of a training run."""
+
+from dataclasses import dataclass
+
+__all__ = ["TrainConfig"]
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """How models are trained; the defaults are the protocol of Xu et al. (GIN, 2019).
+
+    Attributes:
+        epochs: Number of epochs.
+        iterations: Steps in an epoch; 0 means one pass over the training part.
+        batch_size: Graphs in a batch of one model.
+        lr: Learning rate of Adam.
+        lr_halving: Epochs after which the learning rate is halved, again and again; 0 for never.
+        weight_decay: L2 penalty.
+        seed: Fixes initial weights, batches and dropout.
+        memory_budget: Bytes that the activations of models side by side may take.
+    """
+
+    epochs: int = 350
+    iterations: int = 50
+    batch_size: int = 32
+    lr: float = 0.01
+    lr_halving: int = 50
+    weight_decay: float = 0.0
+    seed: int = 0
+    memory_budget: int = 4 << 30
+
+    def __post_init__(self) -> None:
+        for name, least in (("epochs", 1), ("iterations", 0), ("batch_size", 1), ("lr_halving", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"`{name}` must be {least} or more, got {getattr(self, name)}.")
+        if not self.lr > 0:
+            raise ValueError(f"`lr` must be positive, got {self.lr}.")
+        if self.weight_decay < 0:
+            raise ValueError(f"`weight_decay` must be 0 or more, got {self.weight_decay}.")
+
+    def lr_at(self, epoch: int) -> float:
+        """The learning rate of an epoch, counted from 0."""
+        return self.lr * 0.5 ** (epoch // self.lr_halving if self.lr_halving else 0)

@@ -1,0 +1,54 @@
+"""Where and with what a record was made."""
+
+import os
+import platform
+import resource
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import torch
+
+from lgan._version import __version__
+
+__all__ = ["environment", "peak_memory"]
+
+
+def environment(device: torch.device) -> dict[str, object]:
+    """Versions, revision, machine and time, for a record."""
+    import torch_geometric
+
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.machine()
+    return {
+        "lgan": __version__,
+        "revision": _revision(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "torch_geometric": torch_geometric.__version__,
+        "device": name,
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": " ".join(Path(a).name if i == 0 else a for i, a in enumerate(sys.argv)),
+    }
+
+
+def peak_memory(device: torch.device) -> int:
+    """The most bytes the process (or its share of the GPU) has held so far."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _revision() -> str | None:
+    """The git revision of the checkout the package runs from, if it does."""
+    try:
+        run = subprocess.run(
+            ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"],
+            capture_output=True, text=True, check=True, timeout=10,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return run.stdout.strip() or None

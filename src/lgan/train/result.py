@@ -1,0 +1,110 @@
+"""The outcome of a cross-validation: every fold's curve, and the rules to read them by."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lgan.train import selection
+from lgan.train.selection import RULES, Selected
+
+__all__ = ["CVResult"]
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class CVResult:
+    """Curves of every fold, and how they came about.
+
+    Attributes:
+        dataset: Name of the data set.
+        model: Name of the model and its options.
+        config: Settings of the training.
+        fold_sizes: Graphs in every test fold.
+        test: Right answers on the test fold ``[folds, epochs]``.
+        loss: Training loss ``[folds, epochs]``.
+        inner_sizes: Graphs in every inner hold-out; empty if there was none.
+        inner_test: Right answers on the test fold of the models with an inner hold-out.
+        inner_validation: Right answers of these models on their hold-out.
+        seconds: Time of every epoch, all models together ``[epochs]``.
+        info: Folds, environment, memory: whatever a reader of the record needs.
+    """
+
+    dataset: str
+    model: dict[str, Any]
+    config: dict[str, Any]
+    fold_sizes: list[int]
+    test: Tensor
+    loss: Tensor
+    inner_sizes: list[int]
+    inner_test: Tensor
+    inner_validation: Tensor
+    seconds: Tensor
+    info: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The selection rules this run can be read by."""
+        return RULES if self.inner_sizes else RULES[:2]
+
+    def selected(self, rule: str = "gin") -> Selected:
+        """The result by one of the rules ``gin``, ``fold-max`` and ``fair``."""
+        if rule not in RULES:
+            raise ValueError(f"`rule` must be one of {', '.join(RULES)}, got {rule!r}.")
+        if rule not in self.rules:
+            raise ValueError(
+                "The rule 'fair' needs an inner hold-out, and this run has none. "
+                "Run again with `fair=True` (`--fair`)."
+            )
+        if rule == "fair":
+            return selection.fair(
+                _share(self.inner_test, self.fold_sizes),
+                _share(self.inner_validation, self.inner_sizes),
+            )
+        test = _share(self.test, self.fold_sizes)
+        return selection.gin(test) if rule == "gin" else selection.fold_max(test)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, with the results by every rule beside the curves they come from."""
+        plain: dict[str, Any] = {"format": FORMAT}
+        plain["results"] = {rule: asdict(self.selected(rule)) for rule in self.rules}
+        for name, value in self.__dict__.items():
+            plain[name] = value.tolist() if isinstance(value, Tensor) else value
+        plain["loss"] = [[round(v, 5) for v in row] for row in plain["loss"]]
+        plain["seconds"] = [round(v, 4) for v in plain["seconds"]]
+        return plain
+
+    @staticmethod
+    def from_json(plain: dict[str, Any]) -> "CVResult":
+        """The result back from :meth:`to_json`."""
+        if plain.get("format") != FORMAT:
+            raise ValueError(
+                f"Expected a record of format {FORMAT}, got {plain.get('format')}. "
+                "Read it with the version of lgan that wrote it, or run it again."
+            )
+        values = {k: v for k, v in plain.items() if k not in ("format", "results")}
+        for name in ("test", "inner_test", "inner_validation"):
+            values[name] = torch.tensor(values[name], dtype=torch.int64)
+        for name in ("loss", "seconds"):
+            values[name] = torch.tensor(values[name])
+        return CVResult(**values)
+
+    def save(self, path: Path) -> None:
+        """Write the record as JSON, whole or not at all."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part")
+        part.write_text(json.dumps(self.to_json()) + "\n")
+        part.replace(path)
+
+    @staticmethod
+    def load(path: Path) -> "CVResult":
+        """Read a record."""
+        return CVResult.from_json(json.loads(path.read_text()))
+
+
+def _share(right: Tensor, sizes: list[int]) -> Tensor:
+    return right.double() / torch.tensor(sizes, dtype=torch.float64)[:, None]

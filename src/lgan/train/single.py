@@ -1,0 +1,81 @@
+"""Training of one model with a part of the data held out."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from lgan.data.splits import check_folds, stratified_folds
+from lgan.graph import GraphUnion
+from lgan.train.config import TrainConfig
+from lgan.train.environment import environment, peak_memory
+from lgan.train.loop import OnEpoch, held_out_job, train_together
+from lgan.train.stack import unstack
+
+__all__ = ["Trained", "train_one"]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained model.
+
+    Attributes:
+        state: Its weights and statistics.
+        accuracy: Accuracy on the held-out part after the last epoch.
+        info: Settings, curves, environment.
+    """
+
+    state: dict[str, Tensor]
+    accuracy: float
+    info: dict[str, Any]
+
+
+def train_one(
+    factory: Callable[[], nn.Module],
+    union: GraphUnion,
+    *,
+    folds: int = 10,
+    config: TrainConfig | None = None,
+    output: Path | None = None,
+    resume: bool = False,
+    on_epoch: OnEpoch | None = None,
+) -> Trained:
+    """Train one model on all folds but the first, and test it on that.
+
+    Args:
+        factory: Builds the model.
+        union: The data set, on the device to train on.
+        folds: Number of stratified folds the held-out part is one of.
+        config: Settings.
+        output: Folder for the state after every epoch.
+        resume: Go on from the state in ``output``.
+        on_epoch: Called after every epoch.
+    """
+    config = config or TrainConfig()
+    y = union.y.cpu()
+    fold = stratified_folds(y, folds, seed=config.seed)
+    check_folds(fold, y)
+    job = held_out_job(fold, 0, seed=config.seed)
+    model, curves = train_together(
+        union,
+        factory,
+        [job],
+        groups=fold,
+        config=config,
+        state=None if output is None else output / "state-0.safetensors",
+        resume=resume,
+        on_epoch=on_epoch,
+    )
+    held_out = job.test.numel()
+    info = {
+        "held_out": held_out,
+        "test": curves.test[0].tolist(),
+        "loss": [round(value, 5) for value in curves.loss[0].tolist()],
+        "config": asdict(config),
+        "seconds": round(float(curves.seconds.sum()), 3),
+        "environment": environment(union.device),
+        "peak_memory": peak_memory(union.device),
+    }
+    return Trained(unstack(model, 0), int(curves.test[0, -1]) / held_out, info)

@@ -1,0 +1,88 @@
+"""Graph Isomorphism Network, from PyG's own layer."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import GINConv
+
+from lgan.nn.dropout import Dropout
+from lgan.nn.linear import Linear
+from lgan.nn.norm import BatchNorm
+from lgan.nn.readout import Readout, check_readout, readout
+
+__all__ = ["GIN"]
+
+
+class GIN(nn.Module):
+    r"""GIN-0 of *How Powerful are Graph Neural Networks?* (Xu et al., ICLR 2019).
+
+    .. math::
+        h'_t = \mathrm{MLP}\bigl((1 + \epsilon)\, h_t + \sum_{p \in N(t)} h_p\bigr)
+
+    with a two-layer MLP, batch normalisation after each map, and the read-outs of all layers
+    before the head. The first linear map commutes with the sum and is applied before it.
+
+    Args:
+        in_channels: Size of the node features (or number of categories).
+        hidden_channels: Width of every layer.
+        out_channels: Outputs per graph.
+        num_layers: Number of layers.
+        readout: ``"sum"``, ``"mean"`` or ``"max"``.
+        dropout: Share of the graph representation dropped before the head.
+
+    Shapes:
+        Takes a PyG ``Data`` or ``Batch`` or a batch of an uncompressed
+        :class:`lgan.GraphUnion`; returns ``[B, out_channels]``.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        *,
+        num_layers: int = 4,
+        readout: Readout = "sum",
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        check_readout(readout)
+        self.readout: Readout = readout
+        self.layers = nn.ModuleList(
+            _GINLayer(in_channels if layer == 0 else hidden_channels, hidden_channels)
+            for layer in range(num_layers)
+        )
+        self.dropout = Dropout(dropout)
+        self.head = Linear(num_layers * hidden_channels, out_channels)
+
+    def forward(self, data: Any) -> Tensor:
+        """Outputs for every graph of a batch."""
+        x = data.x
+        ptr = getattr(data, "ptr", None)
+        ptr = torch.tensor([0, x.size(0)], device=x.device) if ptr is None else ptr
+        multiplicity = torch.ones(x.size(0), device=x.device)
+        weight = getattr(data, "node_weight", None)
+        weight = multiplicity if weight is None else weight
+        levels = []
+        for layer in self.layers:
+            x = layer(x, data.edge_index, weight)
+            levels.append(readout(x, ptr, multiplicity, self.readout))
+        out: Tensor = self.head(self.dropout(torch.cat(levels, -1)))
+        return out
+
+
+class _GINLayer(nn.Module):
+    def __init__(self, in_channels: int, out_channels: int) -> None:
+        super().__init__()
+        self.lin = Linear(in_channels, out_channels, bias=False)
+        self.conv = GINConv(nn.Identity())
+        self.conv.eps = torch.zeros(1, 1)  # a matrix, so that it broadcasts when models are stacked
+        self.norm = BatchNorm(out_channels)
+        self.out = Linear(out_channels, out_channels, bias=False)
+        self.out_norm = BatchNorm(out_channels)
+
+    def forward(self, x: Tensor, edge_index: Tensor, weight: Tensor) -> Tensor:
+        hidden = self.norm(self.conv(self.lin(x), edge_index), weight)
+        out: Tensor = self.out_norm(self.out(hidden), weight)
+        return out

@@ -1,0 +1,41 @@
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import settings
+
+# The first call of a compiled function takes seconds, so examples have no deadline.
+settings.register_profile("lgan", deadline=None)
+settings.load_profile("lgan")
+
+
+@pytest.fixture(autouse=True)
+def seed() -> int:
+    torch.manual_seed(0)
+    return 0
+
+
+def _present(folder: Path) -> Path:
+    if not folder.is_dir():
+        pytest.skip(f"needs the offline mirror of real data: {folder} is missing")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def mirror() -> Path:
+    """The folder with the archives ``NAME.zip`` of the TU sets."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data" / "tu"
+    return _present(Path(os.environ.get("LGAN_MIRROR") or beside))
+
+
+@pytest.fixture(scope="session")
+def splits_folder(mirror: Path) -> Path:
+    """The folder with GIN's published folds, one subfolder per set."""
+    return _present(mirror.parent / "splits")
+
+
+@pytest.fixture(scope="session")
+def brec_folder(mirror: Path) -> Path:
+    """The folder with the graphs of BREC."""
+    return _present(mirror.parent / "brec")
