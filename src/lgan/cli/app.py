@@ -5,9 +5,10 @@ import sys
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from lgan._version import __version__
-from lgan.cli import data, demo, training
+from lgan.cli import bench, data, demo, training
 from lgan.cli.screen import log
 
 __all__ = ["app", "main"]
@@ -23,6 +24,7 @@ app.command()(demo.demo)
 app.command()(training.train)
 app.command()(training.cv)
 app.command()(training.predict)
+app.command()(bench.bench)
 app.add_typer(data.app, name="data")
 
 
@@ -45,9 +47,6 @@ def main() -> None:
     """Run the command line; 0 for success, 1 for failure, 2 for bad usage, 130 for Ctrl-C."""
     try:
         app()
-    except KeyboardInterrupt:
-        log.print("\nStopped. The state after the last epoch is kept: add `--resume` to go on.")
-        sys.exit(130)
     except (ValueError, TypeError, OSError, MemoryError) as error:
-        log.print(f"[bold red]Error:[/] {error}", soft_wrap=True, highlight=False)
+        log.print(f"[bold red]Error:[/] {escape(str(error))}", soft_wrap=True, highlight=False)
         sys.exit(1)

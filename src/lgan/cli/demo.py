@@ -1,7 +1,6 @@
 """`lgan demo`: the main job on generated data."""
 
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import torch
@@ -9,6 +8,7 @@ import typer
 
 from lgan.cli import options
 from lgan.cli.screen import console, epoch_progress, print_json, table
+from lgan.cli.setup import output_folder
 from lgan.data import load
 from lgan.train import TrainConfig, cross_validate
 from lgan.zoo import MODELS
@@ -24,7 +24,7 @@ SHOWN = {
 
 def demo(
     epochs: Annotated[int, typer.Option(min=1, help="Number of epochs.")] = 30,
-    folds: options.Folds = 10,
+    folds: Annotated[int, typer.Option(min=2, max=100, help="Number of folds.")] = 10,
     seed: options.Seed = 0,
     output: options.Output = None,
     as_json: options.Json = False,
@@ -34,14 +34,14 @@ def demo(
     Every graph has a partner in the other class with the same number of nodes, the same degrees
     and the same colours under 1-WL; only one of the two has triangles. No download is needed.
     """
+    folder = output_folder(output, "demo", resume=False, overwrite=True)
     if not as_json:
         console.print(
-            "Graphs come in pairs that the 1-WL test cannot separate: two covers of one base "
-            "graph.\nIn class 1 every triangle of the base lifts to two triangles, in class 0 to "
-            "a hexagon\n(the paper's Figures 1 and 3). Partners stay in the same fold.\n"
+            "Graphs come in pairs that the 1-WL test cannot separate: two covers of one base.\n"
+            "In class 1 every triangle of the base lifts to two triangles, in class 0 to a\n"
+            "hexagon (the paper's Figures 1 and 3). Partners stay in the same fold.\n"
         )
     config = TrainConfig(epochs=epochs, iterations=0, seed=seed)
-    folder = output or Path("runs") / "demo"
     rows, results = [], {}
     for name, meaning in SHOWN.items():
         spec = MODELS[name]

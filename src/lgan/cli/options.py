@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from lgan.data import DATASETS
+from lgan.data.load import FEATURES
 from lgan.zoo import MODELS
 
 __all__ = [
@@ -40,8 +41,9 @@ def _known(names: dict[str, object], what: str, name: str) -> str:
 
     if name in names:
         return name
-    close = get_close_matches(name, names, 1, 0.5)
-    hint = f" Did you mean {close[0]}?" if close else ""
+    by_lower = {known.lower(): known for known in names}
+    close = get_close_matches(name.lower(), by_lower, 1, 0.5)
+    hint = f" Did you mean {by_lower[close[0]]}?" if close else ""
     raise typer.BadParameter(f"unknown {what} {name!r}.{hint} Choose one of: {', '.join(names)}.")
 
 
@@ -51,6 +53,24 @@ def _dataset(name: str) -> str:
 
 def _model(name: str) -> str:
     return _known(dict(MODELS), "model", name)
+
+
+def _features(name: str | None) -> str | None:
+    if name is not None and name not in FEATURES:
+        raise typer.BadParameter(f"must be one of {', '.join(FEATURES)}, got {name!r}.")
+    return name
+
+
+def _readout(name: str | None) -> str | None:
+    if name not in (None, "sum", "mean", "max"):
+        raise typer.BadParameter(f"must be sum, mean or max, got {name!r}.")
+    return name
+
+
+def _dropout(rate: float) -> float:
+    if not 0 <= rate < 1:  # the limits of an option let NaN pass
+        raise typer.BadParameter(f"must be at least 0 and below 1, got {rate}.")
+    return rate
 
 
 Dataset = Annotated[str, typer.Argument(help="Data set, see `lgan data list`.", callback=_dataset)]
@@ -66,7 +86,9 @@ Output = Annotated[
     Path | None, typer.Option(help="Folder for records and checkpoints.", show_default="runs/…")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
-Seed = Annotated[int, typer.Option(help="Fixes weights, batches, folds and dropout.")]
+Seed = Annotated[
+    int, typer.Option(min=0, max=2**32 - 1, help="Fixes weights, batches, folds and dropout.")
+]
 Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, or auto.")]
 Epochs = Annotated[int, typer.Option(min=1, help="Number of epochs.")]
 Iterations = Annotated[
@@ -74,14 +96,21 @@ Iterations = Annotated[
 ]
 Folds = Annotated[int, typer.Option(min=2, help="Number of stratified folds.")]
 Splits = Annotated[
-    Path | None, typer.Option(help="Folder with published folds (test_idx-K.txt) to use instead.")
-]
+    Path | None,
+    typer.Option(
+        help="Folder with published folds (test_idx-K.txt) to use instead.",
+        exists=True, file_okay=False,
+    ),
+]  # fmt: skip
 BatchSize = Annotated[int, typer.Option(min=1, help="Graphs in a batch.")]
 Hidden = Annotated[int, typer.Option(min=1, help="Width of every layer.")]
 Layers = Annotated[int, typer.Option(min=1, help="Number of layers.")]
-Dropout = Annotated[float, typer.Option(min=0, max=0.99, help="Dropout before the head.")]
+Dropout = Annotated[float, typer.Option(help="Dropout before the head.", callback=_dropout)]
 LearningRate = Annotated[float, typer.Option("--lr", help="Learning rate, halved every 50 epochs.")]
-Readout = Annotated[str | None, typer.Option(help="sum, mean or max.", show_default="by data set")]
+Readout = Annotated[
+    str | None,
+    typer.Option(help="sum, mean or max.", show_default="by data set", callback=_readout),
+]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on after an interruption.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is in the output.")]
 Fair = Annotated[
@@ -93,6 +122,7 @@ Features = Annotated[
     typer.Option(
         help="labels, attributes, labels+attributes, degree or constant.",
         show_default="by data set",
+        callback=_features,
     ),
 ]
 Compress = Annotated[

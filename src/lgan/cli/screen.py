@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -46,12 +47,12 @@ def epoch_progress(title: str, epochs: int, fold_sizes: list[int]) -> Iterator[O
         TimeRemainingColumn(),
         TextColumn("{task.fields[note]}"),
     )
-    with Progress(*columns, console=log, transient=not log.is_terminal) as progress:
+    with Progress(*columns, console=log, disable=not log.is_terminal) as progress:
         task = progress.add_task(title, total=epochs, note="")
 
         def update(epoch: int, curves: Curves) -> None:
-            folds = len(fold_sizes)
-            share = curves.test[:folds, :epoch].sum(0) / sum(fold_sizes[: curves.test.size(0)])
+            folds = min(len(fold_sizes), curves.test.size(0))
+            share = curves.test[:folds, :epoch].sum(0) / sum(fold_sizes[:folds])
             loss = float(curves.loss[:, epoch - 1].mean())
             note = f"loss {loss:.3f}  held-out {share[-1]:.1%}  best epoch {share.max():.1%}"
             progress.update(task, completed=epoch, note=note)
@@ -68,7 +69,7 @@ def reading_progress(name: str) -> Iterator[Any]:
         BarColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=log, transient=True) as progress:
+    with Progress(*columns, console=log, transient=True, disable=not log.is_terminal) as progress:
         task = progress.add_task(f"reading {name}", total=1.0)
 
         def update(done: float) -> None:
@@ -82,11 +83,12 @@ def reading_progress(name: str) -> Iterator[Any]:
 
 def table(title: str, columns: list[str], rows: list[list[str]], note: str = "") -> None:
     """Print a table; all columns but the first are aligned to the right."""
-    shown = Table(title=title, title_justify="left", caption=note, caption_justify="left")
+    shown = Table(title=escape(title), title_justify="left",
+                  caption=escape(note), caption_justify="left")  # fmt: skip
     for index, column in enumerate(columns):
         shown.add_column(column, justify="right" if index else "left")
     for row in rows:
-        shown.add_row(*row)
+        shown.add_row(*map(escape, row))
     console.print(shown)
 
 

@@ -1,16 +1,20 @@
 """From options to a data set, a device and a folder."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
 import typer
+from torch import Tensor
 
-from lgan.cli.screen import reading_progress
-from lgan.data import load, read_folds
+from lgan.cli.screen import log, reading_progress
+from lgan.data import check_folds, load, read_folds, stratified_folds
 from lgan.graph import GraphUnion
 from lgan.zoo import ModelSpec
 
-__all__ = ["choose_device", "load_union", "output_folder", "published_folds"]
+__all__ = ["choose_device", "choose_folds", "load_union", "output_folder", "resumable"]
 
 
 def choose_device(name: str) -> torch.device:
@@ -21,9 +25,13 @@ def choose_device(name: str) -> torch.device:
         raise typer.BadParameter("`--device cuda` needs a GPU and a CUDA build of torch, "
                                  "and none is here. Use `--device cpu`.")  # fmt: skip
     try:
-        return torch.device(name)
-    except RuntimeError as error:
-        raise typer.BadParameter(f"`--device` must be cpu, cuda or auto, got {name!r}.") from error
+        device = torch.device(name)
+    except RuntimeError:
+        device = torch.device("meta")
+    number = {"cpu": 1, "cuda": torch.cuda.device_count()}.get(device.type, 0)
+    if (device.index or 0) >= number:
+        raise typer.BadParameter(f"`--device` must be cpu, cuda or auto, got {name!r}.")
+    return device
 
 
 def load_union(
@@ -52,21 +60,55 @@ def load_union(
 
 
 def output_folder(given: Path | None, default: str, *, resume: bool, overwrite: bool) -> Path:
-    """The folder to write to, which must be empty of runs unless told otherwise."""
+    """The folder to write to, looked at but not touched.
+
+    It must be, or be possible to make, a folder that may be written to, and hold no run unless
+    told what to do with that.
+    """
     folder = given or Path("runs") / default
-    used = [*folder.glob("state-*.safetensors"), *folder.glob("result.json")]
+    if resume and overwrite:
+        raise typer.BadParameter("`--resume` and `--overwrite` exclude each other. Choose one.")
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        problem = "may not be written to" if there.is_dir() else "is a file"
+        raise typer.BadParameter(
+            f"`--output` must be a folder that may be written to, but {there} {problem}. "
+            "Choose another."
+        )
+    used = _run_files(folder)
     if used and not (resume or overwrite):
         raise typer.BadParameter(
             f"{folder} already holds a run ({used[0].name}). "
             "Add `--resume` to go on, `--overwrite` to start anew, or choose another `--output`."
         )
-    if used and overwrite and not resume:
-        for path in used:
-            path.unlink()
-    folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
-def published_folds(splits: Path | None, union: GraphUnion, folds: int) -> int | torch.Tensor:
-    """Folds from files, or the number of stratified folds to draw."""
-    return folds if splits is None else read_folds(splits, union.num_graphs)
+@contextmanager
+def resumable(folder: Path, *, resume: bool) -> Iterator[None]:
+    """Remove a run that is not resumed, and end Ctrl-C with what to do next."""
+    if not resume:
+        for path in _run_files(folder):
+            path.unlink()
+    try:
+        yield
+    except KeyboardInterrupt:
+        note = "Stopped."
+        if any(folder.glob("state-*.safetensors")):
+            note += f" The state after the last epoch is in {folder}: add `--resume` to go on."
+        log.print(note, soft_wrap=True, markup=False, highlight=False)
+        raise typer.Exit(130) from None
+
+
+def _run_files(folder: Path) -> list[Path]:
+    return [*folder.glob("state-*.safetensors"), *folder.glob("result.json")]
+
+
+def choose_folds(splits: Path | None, union: GraphUnion, folds: int, *, seed: int) -> Tensor:
+    """The test fold of every graph, from files or drawn ``[G]``."""
+    y = union.y.cpu()
+    if splits is None:
+        return stratified_folds(y, folds, seed=seed)
+    fold = read_folds(splits, union.num_graphs)
+    check_folds(fold, y)
+    return fold

@@ -9,8 +9,8 @@ import typer
 
 from lgan.cli import options
 from lgan.cli.screen import console, epoch_progress, print_json, table
-from lgan.cli.setup import choose_device, load_union, output_folder, published_folds
-from lgan.data import DATASETS
+from lgan.cli.setup import choose_device, choose_folds, load_union, output_folder, resumable
+from lgan.data import DATASETS, replaced
 from lgan.train import CVResult, TrainConfig, cross_validate, train_one
 from lgan.train import predict as predict_logits
 from lgan.train.checkpoint import Checkpoint
@@ -50,6 +50,8 @@ def cv(
     """
     spec, place = model_spec(model), choose_device(device)
     config = _config(epochs, iterations, batch_size, lr, seed)
+    if fair and splits is None and folds < 3:
+        raise typer.BadParameter(f"`--fair` needs `--folds` of 3 or more, got {folds}.")
     folder = output_folder(output, f"{dataset}-{model}", resume=resume, overwrite=overwrite)
     union = load_union(
         dataset, spec, root=root, mirror=mirror, features=features, compress=compress, seed=seed,
@@ -57,9 +59,12 @@ def cv(
     )  # fmt: skip
     chosen = _model_options(dataset, layers=layers, dropout=dropout, readout=readout)
     build = partial(spec.build, union.num_features, hidden, union.num_classes, **chosen)
-    fold = published_folds(splits, union, folds)
-    sizes = [union.num_graphs // folds] * folds
-    with epoch_progress(f"{dataset} {model}", epochs, sizes) as on_epoch:
+    fold = choose_folds(splits, union, folds, seed=seed)
+    sizes = torch.bincount(fold[fold >= 0]).tolist()
+    with (
+        resumable(folder, resume=resume),
+        epoch_progress(f"{dataset} {model}", epochs, sizes) as on_epoch,
+    ):
         result = cross_validate(
             build,
             union,
@@ -113,10 +118,14 @@ def train(
     )  # fmt: skip
     chosen = _model_options(dataset, layers=layers, dropout=dropout, readout=readout)
     build = partial(spec.build, union.num_features, hidden, union.num_classes, **chosen)
-    with epoch_progress(f"{dataset} {model}", epochs, [union.num_graphs // folds]) as on_epoch:
+    fold = choose_folds(None, union, folds, seed=seed)
+    with (
+        resumable(folder, resume=resume),
+        epoch_progress(f"{dataset} {model}", epochs, [int((fold == 0).sum())]) as on_epoch,
+    ):
         trained = train_one(
-            build, union, folds=folds, config=config, output=folder, resume=resume,
-            on_epoch=on_epoch,
+            build, union, folds=fold, config=config, output=folder, resume=resume,
+            model={"name": model, "hidden": hidden, **chosen}, on_epoch=on_epoch,
         )  # fmt: skip
     path = folder / "model.safetensors"
     Checkpoint(
@@ -136,7 +145,7 @@ def train(
         return
     console.print(f"held-out accuracy after epoch {epochs}: [bold]{trained.accuracy:.1%}[/] "
                   f"on {trained.info['held_out']} graphs")  # fmt: skip
-    console.print(f"checkpoint: {path}", soft_wrap=True)
+    console.print(f"checkpoint: {path}", soft_wrap=True, markup=False, highlight=False)
 
 
 def predict(
@@ -153,8 +162,11 @@ def predict(
 
     Example: lgan predict runs/proteins/model.safetensors PROTEINS --output predictions.csv
     """
+    place = choose_device(device)
+    if output is not None and output.is_dir():
+        raise typer.BadParameter(f"`--output` must be a CSV file, but {output} is a folder.")
     stored = Checkpoint.load(checkpoint)
-    spec, place = model_spec(stored.model), choose_device(device)
+    spec = model_spec(stored.model)
     union = load_union(
         dataset, spec, root=root, mirror=mirror, features=stored.features,
         compress=bool(stored.info["compress"]), seed=seed, device=place,
@@ -198,10 +210,8 @@ def _config(epochs: int, iterations: int, batch_size: int, lr: float, seed: int)
 def _model_options(
     dataset: str, *, layers: int, dropout: float, readout: str | None
 ) -> dict[str, Any]:
-    chosen = readout or DATASETS[dataset].readout
-    if chosen not in ("sum", "mean", "max"):
-        raise typer.BadParameter(f"`--readout` must be sum, mean or max, got {chosen!r}.")
-    return {"num_layers": layers, "dropout": dropout, "readout": chosen}
+    readout = readout or DATASETS[dataset].readout
+    return {"num_layers": layers, "dropout": dropout, "readout": readout}
 
 
 def _summary(result: CVResult, folder: Path) -> dict[str, Any]:
@@ -240,7 +250,7 @@ def _show(result: CVResult, folder: Path) -> None:
 def _write_csv(path: Path, y: torch.Tensor, guess: torch.Tensor, probability: torch.Tensor) -> None:
     import csv
 
-    with path.open("w", newline="") as file:
+    with replaced(path) as temporary, temporary.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["graph", "class", "predicted", "probability"])
         confidence = probability.max(-1).values.tolist()

@@ -89,5 +89,10 @@ def _checked_nodes(data: Data) -> int:
             raise ValueError(
                 "`x` must be finite, got NaN or infinite values. Clean the features first."
             )
+    if "multiplicity" in data and bool((data.multiplicity > 1).any()):
+        raise ValueError(
+            "The twins of this graph are merged already: its `multiplicity` is above 1. "
+            "Apply `EgoLineGraph` once, to the original graph."
+        )
     validate_edge_index(data.edge_index, num_nodes)
     return num_nodes

@@ -139,6 +139,9 @@ class EgoLines:
     @staticmethod
     def from_data(data: Any) -> "EgoLines":
         """The structure that :class:`lgan.EgoLineGraph` stored in a PyG ``Data`` or ``Batch``."""
+        lines = getattr(data, "lines", None)
+        if isinstance(lines, EgoLines):
+            return lines
         missing = [field for field in FIELDS if getattr(data, field, None) is None]
         if missing:
             raise ValueError(

@@ -57,7 +57,9 @@ def _row_ids(values: Tensor) -> Tensor:
         low, high = torch.aminmax(values)
         if int(high) - int(low) < 2 * values.numel():
             return values - low
-    return torch.unique(values, dim=0 if values.dim() > 1 else None, return_inverse=True)[1]
+    dim = 0 if values.dim() > 1 else None
+    ids: Tensor = torch.unique(values, dim=dim, return_inverse=True)[1]
+    return ids
 
 
 def _joint(a: Tensor, b: Tensor) -> Tensor:

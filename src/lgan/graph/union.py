@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from lgan.graph.ego_lines import FIELDS, EgoLines
-from lgan.graph.segments import concat_ranges, lengths_to_ptr, segment_ids
+from lgan.graph.segments import concat_ranges, lengths_to_ptr
 
 __all__ = ["GraphBatch", "GraphUnion"]
 
@@ -21,21 +21,16 @@ class GraphBatch:
         y: Class of every graph ``[B]``.
         ptr: Where the nodes of each graph begin ``[B + 1]``.
         ids: Which graphs of the union these are ``[B]``.
+        lines: Their ego line graphs.
         node_weight: How often a node counts in the statistics of a batch, ``[n]`` or one row
             per model ``[K, n]``; ``None`` for as often as it has twins.
-
-    The other fields are those of :class:`EgoLines`.
     """
 
     x: Tensor
     y: Tensor
     ptr: Tensor
     ids: Tensor
-    pair_index: Tensor
-    opposite_index: Tensor
-    opposite_count: Tensor
-    pair_triangles: Tensor
-    multiplicity: Tensor
+    lines: EgoLines
     node_weight: Tensor | None = None
 
     @property
@@ -46,17 +41,23 @@ class GraphBatch:
     @property
     def num_nodes(self) -> int:
         """Number of nodes (classes of twins)."""
-        return self.multiplicity.numel()
+        return self.lines.num_nodes
+
+    @property
+    def multiplicity(self) -> Tensor:
+        """Nodes each node stands for ``[n]``."""
+        return self.lines.multiplicity
 
     @cached_property
     def batch(self) -> Tensor:
-        """The graph of every node ``[n]``."""
-        return segment_ids(self.ptr)
+        """The graph of every node ``[n]``; nodes beyond the last graph count to it."""
+        place = torch.arange(self.num_nodes, device=self.ptr.device)
+        return torch.searchsorted(self.ptr[1:], place, right=True).clamp_(max=self.num_graphs - 1)
 
     @cached_property
     def edge_index(self) -> Tensor:
         """Both directions of every edge ``[2, 2 P]``, for layers of PyG."""
-        pairs = self.pair_index.long()
+        pairs = self.lines.pair_index.long()
         return torch.cat([pairs, pairs.flip(0)], 1)
 
 
@@ -191,6 +192,11 @@ class GraphUnion:
         )
 
     @property
+    def pair_ptr(self) -> Tensor:
+        """Where the pairs of each graph begin ``[G + 1]``."""
+        return self._pair_ptr
+
+    @property
     def device(self) -> torch.device:
         """Where the tensors are."""
         return self.y.device
@@ -223,14 +229,12 @@ class GraphUnion:
         opposite_start = self._opposite_ptr[ids]
         opposite_length = self._opposite_ptr[ids + 1] - opposite_start
         opposite = lines.opposite_index[concat_ranges(opposite_start, opposite_length)]
-        return GraphBatch(
-            x=self.x[nodes],
-            y=self.y[ids],
-            ptr=ptr,
-            ids=ids,
+        batch = EgoLines(
+            num_nodes=nodes.numel(),
             pair_index=lines.pair_index[:, pairs] + torch.repeat_interleave(shift32, pair_length),
             opposite_index=opposite + torch.repeat_interleave(shift32, opposite_length),
             opposite_count=lines.opposite_count[pairs],
             pair_triangles=lines.pair_triangles[pairs],
             multiplicity=lines.multiplicity[nodes],
         )
+        return GraphBatch(x=self.x[nodes], y=self.y[ids], ptr=ptr, ids=ids, lines=batch)

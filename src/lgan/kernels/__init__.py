@@ -1,6 +1,25 @@
 """The hot operations of preparation and of a layer, behind one contract for every backend."""
 
 from lgan.kernels.incidence import Incidence
-from lgan.kernels.ops import backend, ego_sum, linear_sum, norm, segment_sum
+from lgan.kernels.ops import (
+    backend,
+    by_models,
+    compiled,
+    ego_sum,
+    linear_sum,
+    model_threads,
+    norm,
+    segment_sum,
+)
 
-__all__ = ["Incidence", "backend", "ego_sum", "linear_sum", "norm", "segment_sum"]
+__all__ = [
+    "Incidence",
+    "backend",
+    "by_models",
+    "compiled",
+    "ego_sum",
+    "linear_sum",
+    "model_threads",
+    "norm",
+    "segment_sum",
+]

@@ -1,14 +1,40 @@
 """What a kernel needs to know of the ego line graphs."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
 
-__all__ = ["Incidence"]
+__all__ = ["ByNode", "Incidence"]
 
 
-class Incidence(NamedTuple):
+@dataclass(frozen=True)
+class ByNode:
+    """The two incidence matrices by rows, for devices that gather.
+
+    Attributes:
+        target_ptr: Where the pairs of each node begin ``[n + 1]`` int64.
+        target_pair: Pairs that touch a node, node after node, int32.
+        target_weight: Their entries of ``B_t``, float32.
+        target_ends: How many ends of the pair the node is, float32.
+        side_ptr: Where the pairs opposite each node begin ``[n + 1]`` int64.
+        side_pair: Pairs a node has an entry of ``B_n`` for, int32.
+        side_weight: These entries, float32.
+    """
+
+    target_ptr: Tensor
+    target_pair: Tensor
+    target_weight: Tensor
+    target_ends: Tensor
+    side_ptr: Tensor
+    side_pair: Tensor
+    side_weight: Tensor
+
+
+@dataclass(frozen=True)
+class Incidence:
     """The two incidence matrices in the form the kernels read them.
 
     Attributes:
@@ -17,6 +43,7 @@ class Incidence(NamedTuple):
         ptr: Where the opposite nodes of each pair begin ``[P + 1]`` int64.
         opposite: Opposite nodes ``[M]`` int32.
         triangles: Triangles on an edge of the pair ``[P]`` int32.
+        rows: The matrices by rows, where they are known already.
     """
 
     pairs: Tensor
@@ -24,6 +51,14 @@ class Incidence(NamedTuple):
     ptr: Tensor
     opposite: Tensor
     triangles: Tensor
+    rows: ByNode | None = None
+
+    @cached_property
+    def arrays(self) -> tuple[Any, Any, Any, Any, Any]:
+        """The five fields as arrays, for compiled loops on the CPU."""
+        fields = (self.pairs, self.multiplicity, self.ptr, self.opposite, self.triangles)
+        pairs, multiplicity, ptr, opposite, triangles = (field.numpy() for field in fields)
+        return pairs, multiplicity, ptr, opposite, triangles
 
     def weights(self) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """Per pair: entries of ``B_t`` at u and v, of ``B_n`` at u and v, and at the opposite."""
@@ -42,3 +77,46 @@ class Incidence(NamedTuple):
         """The pair of every entry of ``opposite``."""
         ids = torch.arange(self.pairs.size(1), device=self.pairs.device)
         return torch.repeat_interleave(ids, self.ptr[1:] - self.ptr[:-1])
+
+    @cached_property
+    def float_weights(self) -> tuple[Tensor, ...]:
+        """:meth:`weights` as float32."""
+        return tuple(weight.float() for weight in self.weights())
+
+    @cached_property
+    def by_node(self) -> ByNode:
+        """The matrices by rows; one sort of their entries unless they are known."""
+        if self.rows is not None:
+            return self.rows
+        at_u, at_v, next_u, next_v, across = self.weights()
+        (u, v), nodes = self.pairs.long(), self.multiplicity.numel()
+        pair = torch.arange(u.numel(), device=u.device)
+        other = u != v  # the pair of a class with itself touches its node once, with both ends
+        row, col = torch.cat([u, v[other]]), torch.cat([pair, pair[other]])
+        weight = torch.cat([at_u, at_v[other]])
+        ends = torch.where(u == v, 2, 1)
+        ends = torch.cat([ends, ends[other]])
+        order = torch.argsort(row, stable=True)
+
+        opposite_pair = self.opposite_pair()
+        side_row = torch.cat([u, v, self.opposite.long()])
+        side_col = torch.cat([pair, pair, opposite_pair])
+        side = torch.cat([next_u, next_v, across[opposite_pair]])
+        kept = side > 0
+        side_row, side_col, side = side_row[kept], side_col[kept], side[kept]
+        side_order = torch.argsort(side_row, stable=True)
+        return ByNode(
+            target_ptr=_row_ptr(row, nodes),
+            target_pair=col[order].int(),
+            target_weight=weight[order].float(),
+            target_ends=ends[order].float(),
+            side_ptr=_row_ptr(side_row, nodes),
+            side_pair=side_col[side_order].int(),
+            side_weight=side[side_order].float(),
+        )
+
+
+def _row_ptr(row: Tensor, rows: int) -> Tensor:
+    ptr = row.new_zeros(rows + 1)
+    torch.cumsum(torch.bincount(row, minlength=rows), 0, out=ptr[1:])
+    return ptr

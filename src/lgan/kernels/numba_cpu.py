@@ -5,8 +5,10 @@ a range of columns, so that threads never write to the same place: no atomics, a
 whatever the number of threads. The interpreter lock is released; :func:`in_threads` splits work.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -18,14 +20,18 @@ from numba import njit
 Array = np.ndarray[Any, Any]
 
 __all__ = [
+    "add_rows",
+    "by_planes",
     "ego_sum_backward",
     "ego_sum_forward",
     "in_threads",
     "linear_sum",
+    "model_threads",
     "norm_backward",
     "norm_forward",
     "segment_spread",
     "segment_sum",
+    "take_rows",
 ]
 
 # Elements below which a second thread costs more than it saves (measured: about 50 us a hand-off).
@@ -36,14 +42,47 @@ NARROW = 16
 FAST = {"contract", "nsz"}
 
 
+_threads: ContextVar[int | None] = ContextVar("lgan_threads", default=None)
+
+
+@contextmanager
+def model_threads() -> Iterator[None]:
+    """Inside, threads take models apart, and the operations of torch use one thread each.
+
+    Two pools that share the cores get in each other's way: the threads of one wait actively for
+    its next piece of work while those of the other have some.
+    """
+    threads = torch.get_num_threads()
+    token = _threads.set(threads)
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        _threads.reset(token)
+
+
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="lgan")
+    return ThreadPoolExecutor(
+        threads, thread_name_prefix="lgan", initializer=torch.set_num_threads, initargs=(1,)
+    )
+
+
+def by_planes(loop: Callable[[int, int], None], planes: int, work: int) -> None:
+    """Call ``loop(k0, k1)`` over parts of the planes, one a thread of :func:`model_threads`."""
+    threads = (_threads.get() or 1) if work >= SMALL else 1
+    cuts = [planes * i // threads for i in range(threads + 1)]
+    parts = [part for part in pairwise(cuts) if part[0] < part[1]]
+    waiting = [_pool(threads).submit(loop, *part) for part in parts[1:]]
+    loop(*parts[0])
+    for job in waiting:
+        job.result()
 
 
 def in_threads(loop: Callable[..., None], planes: int, columns: int, work: int, *args: Any) -> None:
     """Call ``loop(*args, k0, k1, c0, c1)`` over parts of the planes, or of the columns of one."""
-    threads = torch.get_num_threads() if work >= SMALL else 1
+    threads = (_threads.get() or torch.get_num_threads()) if work >= SMALL else 1
     if planes >= threads:
         cuts = [planes * i // threads for i in range(threads + 1)]
         parts = [(a, b, 0, columns) for a, b in pairwise(cuts)]
@@ -253,17 +292,26 @@ def norm_forward(
     y: Array,
     mean: Array,
     rstd: Array,
+    running_mean: Array,
+    running_var: Array,
+    momentum: float,
     k0: int,
     k1: int,
     c0: int,
     c1: int,
 ) -> None:
-    """Batch normalisation with a weight per row ``[1 or K, n]``, then clipping."""
+    """Batch normalisation with a weight per row ``[1 or K, n]``, then clipping.
+
+    The running statistics move towards those of the batch; a batch without rows leaves them.
+    """
     floor = x.dtype.type(0) if relu else x.dtype.type(-np.inf)
     factor = np.empty(c1 - c0, x.dtype)
     for k in range(k0, k1):
         w = weight[k if weight.shape[0] > 1 else 0]
-        count = x.dtype.type(max(w.sum(), 1.0))
+        rows = w.sum()
+        count = x.dtype.type(max(rows, 1.0))
+        share = x.dtype.type(momentum if rows > 0 else 0.0)
+        unbiased = x.dtype.type(1.0 / max(rows - 1.0, 1.0))
         m, r, s, b = mean[k, c0:c1], rstd[k, c0:c1], scale[k, c0:c1], shift[k, c0:c1]
         m[:] = 0
         for i in range(x.shape[1]):
@@ -276,6 +324,8 @@ def norm_forward(
                 d = row[j] - m[j]
                 factor[j] += wi * d * d
         for j in range(factor.size):
+            running_mean[k, c0 + j] += share * (m[j] - running_mean[k, c0 + j])
+            running_var[k, c0 + j] += share * (factor[j] * unbiased - running_var[k, c0 + j])
             r[j] = 1 / np.sqrt(factor[j] / count + x.dtype.type(eps))
             factor[j] = s[j] * r[j]
         for i in range(x.shape[1]):
@@ -353,3 +403,25 @@ def segment_spread(
         for s in range(ptr.size - 1):
             for i in range(ptr[s], ptr[s + 1]):
                 _add(out[k, i, c0:c1], weight[i], grad[k, s, c0:c1])
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def take_rows(category: Array, weight: Array, add: bool, out: Array, k0: int, k1: int) -> None:
+    """``out[k, i] = weight[k, category[i]]``, or added to what is there."""
+    for k in range(k0, k1):
+        for i in range(category.size):
+            row, to = weight[k, category[i]], out[k, i]
+            if add:
+                for j in range(to.size):
+                    to[j] += row[j]
+            else:
+                for j in range(to.size):
+                    to[j] = row[j]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def add_rows(category: Array, grad: Array, out: Array, k0: int, k1: int) -> None:
+    """The transpose of :func:`take_rows`, added to zeros."""
+    for k in range(k0, k1):
+        for i in range(category.size):
+            _add(out[k, category[i]], 1.0, grad[k, i])

@@ -52,21 +52,35 @@ def linear_sum(a: Tensor, incidence: Incidence, width: int) -> Tensor:
 
 
 def norm(
-    x: Tensor, weight: Tensor, scale: Tensor, shift: Tensor, eps: float, relu: bool
-) -> tuple[Tensor, Tensor, Tensor]:
+    x: Tensor,
+    weight: Tensor,
+    scale: Tensor,
+    shift: Tensor,
+    running: tuple[Tensor, Tensor],
+    momentum: float,
+    eps: float,
+    relu: bool,
+) -> Tensor:
     """See :func:`lgan.kernels.norm`."""
     w = weight[..., None]
-    count = w.sum(-2, keepdim=True).clamp(min=1)
+    rows = w.sum(-2, keepdim=True)
+    count = rows.clamp(min=1)
     mean = (w * x).sum(-2, keepdim=True) / count
     centred = x - mean
-    rstd = ((w * centred.square()).sum(-2, keepdim=True) / count + eps).rsqrt()
-    y = centred * (rstd * scale[..., None, :]) + shift[..., None, :]
-    return (y.relu() if relu else y), mean.squeeze(-2).detach(), rstd.squeeze(-2).detach()
+    var = (w * centred.square()).sum(-2, keepdim=True) / count
+    with torch.no_grad():
+        share = momentum * (rows > 0).to(x.dtype).squeeze(-2)
+        unbiased = (var * count / (rows - 1).clamp(min=1)).squeeze(-2)
+        running[0].add_(share * (mean.squeeze(-2) - running[0]))
+        running[1].add_(share * (unbiased - running[1]))
+    y = centred * ((var + eps).rsqrt() * scale[..., None, :]) + shift[..., None, :]
+    return y.relu() if relu else y
 
 
 def segment_sum(x: Tensor, weight: Tensor, ptr: Tensor) -> Tensor:
     """See :func:`lgan.kernels.segment_sum`."""
     segments = ptr.numel() - 1
-    ids = torch.repeat_interleave(torch.arange(segments, device=x.device), ptr[1:] - ptr[:-1])
-    zero = x.new_zeros((*x.shape[:-2], segments, x.size(-1)))
-    return zero.index_add(-2, ids, weight[:, None] * x)
+    place = torch.arange(x.size(-2), device=x.device)
+    ids = torch.searchsorted(ptr[1:], place, right=True)  # rows beyond the last: a spare segment
+    zero = x.new_zeros((*x.shape[:-2], segments + 1, x.size(-1)))
+    return zero.index_add(-2, ids, weight[:, None] * x)[..., :segments, :]

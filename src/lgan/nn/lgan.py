@@ -4,12 +4,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from lgan.graph import EgoLines
 from lgan.nn.dropout import Dropout
 from lgan.nn.lgan_conv import Comb, Fusion, LGANConv
-from lgan.nn.linear import Linear
+from lgan.nn.linear import Linear, one_hot
 from lgan.nn.readout import Readout, check_readout, readout
 
 __all__ = ["LGAN"]
@@ -103,8 +102,7 @@ class LGAN(nn.Module):
         x = _features(data.x, self.in_channels, lines.num_nodes)
         levels = []
         if self.include_input:
-            dense = x if x.is_floating_point() else F.one_hot(x.long(), self.in_channels)
-            levels.append(dense.to(self.head.weight.dtype))
+            levels.append(one_hot(x, self.in_channels).to(self.head.weight.dtype))
         for conv in self.convs:
             x = conv(x, lines, weight)
             levels.append(x)
@@ -136,7 +134,14 @@ def _features(x: Tensor | None, in_channels: int, num_nodes: int) -> Tensor:
 
 
 def _graph_ptr(data: Any, num_nodes: int) -> Tensor:
+    """Where the nodes of each graph begin; a graph that is not part of a batch is one."""
     ptr: Tensor | None = getattr(data, "ptr", None)
-    if ptr is None:
-        return torch.tensor([0, num_nodes], device=data.pair_index.device)
-    return ptr
+    if ptr is not None:
+        return ptr
+    batch: Tensor | None = getattr(data, "batch", None)
+    device = data.pair_index.device
+    if batch is None:
+        return torch.tensor([0, num_nodes], device=device)
+    if bool((batch[1:] < batch[:-1]).any()):
+        raise ValueError("`batch` must be sorted, graph after graph. Let PyG batch the graphs.")
+    return torch.searchsorted(batch, torch.arange(int(batch.max()) + 2, device=device))

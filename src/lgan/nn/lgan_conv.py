@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from lgan import kernels
 from lgan.graph import EgoLines
-from lgan.nn.linear import Linear
+from lgan.nn.linear import EVERYTHING, Linear, check_categories
 from lgan.nn.norm import BatchNorm
 
 __all__ = ["Comb", "Fusion", "LGANConv"]
@@ -21,7 +21,7 @@ class LGANConv(nn.Module):
     via the Line Graph Aggregation* (AAAI 2026).
 
     .. math::
-        z_{uv} = \mathrm{relu}(W h_u + W h_v + b), \quad
+        z_{uv} = \mathrm{relu}((W h_u + b) + (W h_v + b)), \quad
         T_t = \sum_{p \in N(t)} z_{tp}, \quad
         S_t = \sum_{p, q \in N(t),\, pq \in E} z'_{pq}
 
@@ -37,8 +37,8 @@ class LGANConv(nn.Module):
         in_channels: Size of the input features.
         out_channels: Size of the output.
         residual: LGAN-res instead of LGAN.
-        comb: ``"deepsets"``, or ``"linear"`` for ``z = W h_u + W h_v + b``, which costs what
-            GIN costs and is weaker (no triangle list is needed).
+        comb: ``"deepsets"``, or ``"linear"`` for ``z = (W h_u + b) + (W h_v + b)``, which costs
+            what GIN costs and is weaker (no triangle list is needed).
         fusion: How ``T`` and ``S`` meet: ``"concat"`` (the paper), ``"sum"``, ``"mean"`` or
             ``"gate"``.
         cached: Keep the structure built from the first ``edge_index``, for a graph that stays.
@@ -102,14 +102,68 @@ class LGANConv(nn.Module):
             node_weight: How often each node counts in the batch statistics ``[n]``; by default
                 as often as it has twins.
         """
+        if x.is_floating_point() and x.size(-1) != self.in_channels:
+            raise ValueError(
+                f"`x` must have {self.in_channels} columns, got shape {list(x.shape)}. "
+                "Set `in_channels` of the layer to the number of features."
+            )
         lines = edge_index if isinstance(edge_index, EgoLines) else self._build(x, edge_index)
+        rows = x.size(0) if x.dim() == 1 else x.size(-2)
+        if rows != lines.num_nodes:
+            raise ValueError(
+                f"`x` must have one row for each of {lines.num_nodes} nodes, got shape "
+                f"{list(x.shape)}. Rebuild the line graphs after changing the graph."
+            )
         weight = lines.multiplicity if node_weight is None else node_weight
+        if self._stacked_on_cpu():
+            return self._stacked(x, lines, weight)
         both = self._aggregate(x, lines)
         hidden = self._fuse(both)
         if self.residual is not None:
             hidden = hidden + self.residual(x)
         hidden = self.norm(hidden, weight)
         out: Tensor = self.out_norm(self.out(hidden), weight)
+        return out
+
+    def _stacked_on_cpu(self) -> bool:
+        """Whether many models train side by side in the form the compiled layer knows."""
+        weight = self.pair.weight
+        stacked = self.training and weight.dim() == 3 and self.fusion == "concat"
+        return stacked and kernels.compiled(weight)
+
+    def _stacked(self, x: Tensor, lines: EgoLines, weight: Tensor) -> Tensor:
+        from lgan.kernels.layer import LayerSettings, StackedLayer
+
+        assert self.pair.bias is not None
+        weights: tuple[Tensor, ...] = (self.pair.weight, self.pair.bias, self.fuse.weight)
+        pair, bias, fuse = weights
+        if not x.is_floating_point():
+            check_categories(x, self.in_channels)
+        elif x.dim() == 2 and x.requires_grad:
+            x = x.expand(pair.size(0), -1, -1)
+        if not lines.has_triangles:
+            width = self.out_channels
+            pair, bias, fuse = pair[..., :width], bias[..., :width], fuse[:, :width]
+        weight = weight.to(pair.dtype)
+        settings = LayerSettings(
+            incidence=lines.incidence,
+            node_weight=weight if weight.dim() == 2 else weight.unsqueeze(0),
+            running=(self.norm.running, self.out_norm.running),
+            momentum=self.norm.momentum,
+            eps=self.norm.eps,
+            linear=self.comb == "linear",
+        )
+        out: Tensor = StackedLayer.apply(
+            x,
+            pair.contiguous(),
+            bias,
+            fuse.contiguous(),
+            None if self.residual is None else self.residual.weight,
+            *(self.norm.scale, self.norm.shift),
+            self.out.weight,
+            *(self.out_norm.scale, self.out_norm.shift),
+            settings,
+        )
         return out
 
     def _build(self, x: Tensor, edge_index: Tensor) -> EgoLines:
@@ -124,7 +178,7 @@ class LGANConv(nn.Module):
     def _aggregate(self, x: Tensor, lines: EgoLines) -> Tensor:
         """``(T ‖ S)``, or ``T`` alone where the graph has no triangle and ``S`` is zero."""
         width = self.out_channels
-        a = self.pair(x, columns=slice(None if lines.has_triangles else width))
+        a = self.pair(x, columns=EVERYTHING if lines.has_triangles else slice(width))
         if self.comb == "linear":
             return kernels.linear_sum(a, lines.incidence, width)
         return kernels.ego_sum(a, lines.incidence, width)
@@ -132,7 +186,8 @@ class LGANConv(nn.Module):
     def _fuse(self, both: Tensor) -> Tensor:
         fused: Tensor
         if self.fusion == "concat":
-            fused = self.fuse(both, rows=slice(both.size(-1)))
+            silent = both.size(-1) < self.fuse.in_channels
+            fused = self.fuse(both, rows=slice(both.size(-1)) if silent else EVERYTHING)
             return fused
         width = self.out_channels
         target, side = both[..., :width], both[..., width:]

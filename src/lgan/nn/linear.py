@@ -5,10 +5,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-__all__ = ["Linear"]
+from lgan.kernels.first_order import first_order
+
+__all__ = ["Linear", "check_categories", "one_hot"]
+
+EVERYTHING = slice(None)
 
 
 class Linear(nn.Module):
@@ -37,11 +40,17 @@ class Linear(nn.Module):
         if self.bias is not None:
             nn.init.uniform_(self.bias, -bound, bound)
 
-    def forward(self, x: Tensor, rows: slice = slice(None), columns: slice = slice(None)) -> Tensor:
+    def forward(self, x: Tensor, rows: slice = EVERYTHING, columns: slice = EVERYTHING) -> Tensor:
         """Apply the map, or the block of it that meets ``rows`` and ``columns`` of the weight."""
-        weight = self.weight[..., rows, columns]
-        bias = None if self.bias is None else self.bias[..., columns]
+        weight: Tensor = self.weight
+        bias: Tensor | None = self.bias
+        if rows != EVERYTHING:
+            weight = weight[..., rows, :]
+        if columns != EVERYTHING:
+            weight = weight[..., columns]
+            bias = None if bias is None else bias[..., columns]
         if not x.is_floating_point():
+            check_categories(x, self.in_channels)
             out = _lookup(x, weight)
             return out if bias is None else out + bias.unsqueeze(-2)
         return _product(x, weight, bias)
@@ -50,13 +59,38 @@ class Linear(nn.Module):
         return f"{type(self).__name__}({self.in_channels}, {self.out_channels})"
 
 
-def _lookup(category: Tensor, weight: Tensor) -> Tensor:
-    """Rows of every model's weight, ``[n]`` and ``[*, in, out]`` to ``[*, n, out]``."""
-    if category.dim() != 1:
+def check_categories(x: Tensor, in_channels: int) -> None:
+    """Raise an error unless integer ``x`` are category ids ``[n]`` below ``in_channels``."""
+    if x.dim() != 1:
         raise ValueError(
-            f"Integer `x` are category ids and must have shape [n], got {list(category.shape)}. "
+            f"Integer `x` are category ids and must have shape [n], got {list(x.shape)}. "
             "Convert features with `x.float()`, one-hot categories with `x.argmax(-1)`."
         )
+    # Elsewhere a look at the values would wait for the device.
+    if x.device.type != "cpu" or x.numel() == 0:
+        return
+    low, high = (int(bound) for bound in torch.aminmax(x))
+    if low < 0 or high >= in_channels:
+        raise ValueError(
+            f"`x` must hold categories from 0 to {in_channels - 1}, got {low} to {high}. "
+            "Set `in_channels` to the number of categories."
+        )
+
+
+def one_hot(x: Tensor, in_channels: int) -> Tensor:
+    """Categories ``[n]`` as vectors ``[n, in_channels]``; vectors stay as they are."""
+    if x.is_floating_point():
+        return x
+    check_categories(x, in_channels)
+    return F.one_hot(x.long(), in_channels)
+
+
+def _lookup(category: Tensor, weight: Tensor) -> Tensor:
+    """Rows of every model's weight, ``[n]`` and ``[*, in, out]`` to ``[*, n, out]``."""
+    if category.device.type != "cpu":
+        # The gradient of a lookup waits for the device; that of a product does not.
+        one_hot = weight.new_zeros((category.numel(), weight.size(-2)))
+        return one_hot.scatter_(1, category[:, None].long(), 1.0) @ weight
     if weight.dim() == 2:
         return F.embedding(category, weight)
     models, rows, _ = weight.shape
@@ -69,6 +103,8 @@ def _product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         out = x @ weight
         return out if bias is None else out + bias.unsqueeze(-2)
     x = x.expand(weight.size(0), -1, -1) if x.dim() == 2 else x
+    if not weight.is_contiguous():
+        weight = weight.contiguous()
     return _StackedProduct.apply(x, weight, bias)  # type: ignore[no-any-return]
 
 
@@ -83,7 +119,7 @@ class _StackedProduct(torch.autograd.Function):
         return torch.baddbmm(bias.unsqueeze(1), x, weight)
 
     @staticmethod
-    @once_differentiable
+    @first_order
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         x, weight = ctx.saved_tensors
         need_x, _, need_bias = ctx.needs_input_grad

@@ -33,6 +33,11 @@ class BatchNorm(nn.Module):
         self.register_buffer("running_mean", torch.zeros(channels))
         self.register_buffer("running_var", torch.ones(channels))
 
+    @property
+    def running(self) -> tuple[Tensor, Tensor]:
+        """Running mean and variance."""
+        return self.running_mean, self.running_var
+
     def reset_parameters(self) -> None:
         """Forget scale, shift and the running statistics."""
         nn.init.ones_(self.scale)
@@ -47,14 +52,16 @@ class BatchNorm(nn.Module):
             shift = self.shift - self.running_mean * factor
             out = torch.addcmul(shift.unsqueeze(-2), x, factor.unsqueeze(-2))
             return out.relu_() if self.relu else out
-        out, mean, rstd = kernels.norm(x, weight, self.scale, self.shift, self.eps, relu=self.relu)
-        with torch.no_grad():
-            count = weight.sum(-1, keepdim=True).to(x.dtype)
-            unbiased = (rstd.pow(-2) - self.eps) * (count / (count - 1).clamp(min=1))
-            seen = self.momentum * (count > 0)  # a batch without rows leaves the statistics alone
-            self.running_mean.add_(seen * (mean - self.running_mean))
-            self.running_var.add_(seen * (unbiased - self.running_var))
-        return out
+        return kernels.norm(
+            x,
+            weight,
+            self.scale,
+            self.shift,
+            running=self.running,
+            momentum=self.momentum,
+            eps=self.eps,
+            relu=self.relu,
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.channels}, relu={self.relu})"

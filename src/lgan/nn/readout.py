@@ -32,10 +32,11 @@ def readout(x: Tensor, ptr: Tensor, multiplicity: Tensor, reduce: Readout) -> Te
     """
     graphs = ptr.numel() - 1
     if reduce == "max":
-        ids = torch.repeat_interleave(torch.arange(graphs, device=x.device), ptr[1:] - ptr[:-1])
-        index = ids[:, None].expand_as(x)
-        zero = x.new_zeros((*x.shape[:-2], graphs, x.size(-1)))
-        return zero.scatter_reduce(-2, index, x, "amax", include_self=False)
+        place = torch.arange(x.size(-2), device=x.device)
+        graph = torch.searchsorted(ptr[1:], place, right=True)  # nodes beyond the last: a spare row
+        zero = x.new_zeros((*x.shape[:-2], graphs + 1, x.size(-1)))
+        index = graph[:, None].expand_as(x)
+        return zero.scatter_reduce(-2, index, x, "amax", include_self=False)[..., :graphs, :]
     if reduce == "mean":
         total = kernels.segment_sum(torch.ones_like(x[..., :1]).detach(), multiplicity, ptr)
         return kernels.segment_sum(x, multiplicity, ptr) / total.clamp(min=1)

@@ -1,7 +1,5 @@
 """Adam over many models side by side, each with its own learning rate."""
 
-import math
-
 import torch
 from torch import Tensor, nn
 
@@ -30,7 +28,7 @@ class StackedAdam:
         self.grad = torch.zeros_like(self.value)
         self.mean = torch.zeros_like(self.value)
         self.square = torch.zeros_like(self.value)
-        self.steps = 0
+        self.steps = torch.zeros((), dtype=torch.float64, device=self.value.device)
         self.lr = _per_element(lr, parameters)
         self.weight_decay = _per_element(weight_decay, parameters)
         self.decays = bool((self.weight_decay > 0).any())
@@ -46,27 +44,29 @@ class StackedAdam:
         self.grad.zero_()
 
     @torch.no_grad()
-    def step(self, scale: float = 1.0) -> None:
-        """Update all models; ``scale`` multiplies every learning rate (the schedule)."""
+    def step(self, scale: float | Tensor = 1.0) -> None:
+        """Update all models; ``scale`` multiplies every learning rate (the schedule).
+
+        The number of steps is a tensor, so that a captured step goes on counting.
+        """
         self.steps += 1
         if self.decays:
             self.grad.addcmul_(self.weight_decay, self.value)
         self.mean.lerp_(self.grad, 1 - self.beta1)
         self.square.mul_(self.beta2).addcmul_(self.grad, self.grad, value=1 - self.beta2)
-        root = math.sqrt(1 - self.beta2**self.steps)
+        root = (1 - self.beta2**self.steps).sqrt().to(self.value.dtype)
+        rate = (scale / (1 - self.beta1**self.steps)).to(self.value.dtype)
         change = self.mean / self.square.sqrt().div_(root).add_(self.eps)
-        self.value.addcmul_(change, self.lr, value=-scale / (1 - self.beta1**self.steps))
+        self.value.sub_(change.mul_(self.lr).mul_(rate))
 
     def state_dict(self) -> dict[str, Tensor]:
         """Everything needed to go on, the parameters themselves included."""
-        steps = torch.tensor(self.steps)
-        return {"value": self.value, "mean": self.mean, "square": self.square, "steps": steps}
+        return {name: getattr(self, name) for name in ("value", "mean", "square", "steps")}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Go on from a state, in place, so that the parameters stay views."""
-        for name in ("value", "mean", "square"):
-            getattr(self, name).copy_(state[name])
-        self.steps = int(state["steps"])
+        for name, tensor in self.state_dict().items():
+            tensor.copy_(state[name])
 
 
 def _per_element(setting: float | Tensor, parameters: list[nn.Parameter]) -> Tensor:

@@ -14,6 +14,7 @@ from lgan.data.cache import load_tensors, save_tensors
 __all__ = ["Checkpoint"]
 
 FORMAT = 1
+REMEDY = "Give the file `model.safetensors` that `lgan train` wrote."
 
 
 @dataclass(frozen=True)
@@ -42,25 +43,30 @@ class Checkpoint:
     state: dict[str, Tensor]
     info: dict[str, Any]
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path | str) -> None:
         """Write the checkpoint, whole or not at all."""
         plain = {key: value for key, value in self.__dict__.items() if key != "state"}
         header = {"format": FORMAT, "version": __version__, **plain}
         state = {name: tensor.detach().cpu().contiguous() for name, tensor in self.state.items()}
-        save_tensors(path, state, {"lgan": json.dumps(header)})
+        save_tensors(Path(path), state, {"lgan": json.dumps(header)})
 
     @staticmethod
-    def load(path: Path) -> "Checkpoint":
+    def load(path: Path | str) -> "Checkpoint":
         """Read a checkpoint, or say what is wrong with it."""
+        path = Path(path)
         if not path.is_file():
             raise FileNotFoundError(
                 f"There is no checkpoint {path}. Make one with `lgan train DATASET`."
             )
-        state, metadata = load_tensors(path)
+        try:
+            state, metadata = load_tensors(path)
+        except ValueError as error:
+            raise ValueError(
+                f"{path} is not a checkpoint of lgan (not a whole safetensors file). {REMEDY}"
+            ) from error
         if "lgan" not in metadata:
             raise ValueError(
-                f"{path} is not a checkpoint of lgan (its header is missing). "
-                "Give the file `model.safetensors` that `lgan train` wrote."
+                f"{path} is not a checkpoint of lgan (its header is missing). {REMEDY}"
             )
         header = json.loads(metadata["lgan"])
         version, written = header.pop("version"), header.pop("format")
@@ -77,7 +83,14 @@ class Checkpoint:
         Args:
             build: Builds the model, see the registry of the zoo.
         """
-        model = build(self.in_channels, self.hidden_channels, self.out_channels, **self.options)
+        sizes = (self.in_channels, self.hidden_channels, self.out_channels)
+        try:
+            model = build(*sizes, **self.options)
+        except TypeError as error:
+            raise ValueError(
+                f"The model {self.model!r} does not take the options {self.options} of the "
+                "checkpoint. Use it with the version of lgan that wrote it."
+            ) from error
         expected = {name: tuple(t.shape) for name, t in model.state_dict().items()}
         got = {name: tuple(t.shape) for name, t in self.state.items()}
         if expected != got:

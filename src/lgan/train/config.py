@@ -1,5 +1,6 @@
 """Settings of a training run."""
 
+import math
 from dataclasses import dataclass
 
 __all__ = ["TrainConfig"]
@@ -30,13 +31,14 @@ class TrainConfig:
     memory_budget: int = 4 << 30
 
     def __post_init__(self) -> None:
-        for name, least in (("epochs", 1), ("iterations", 0), ("batch_size", 1), ("lr_halving", 0)):
+        counts = {"epochs": 1, "iterations": 0, "batch_size": 1, "lr_halving": 0}
+        for name, least in (counts | {"seed": 0, "memory_budget": 1}).items():
             if getattr(self, name) < least:
                 raise ValueError(f"`{name}` must be {least} or more, got {getattr(self, name)}.")
-        if not self.lr > 0:
-            raise ValueError(f"`lr` must be positive, got {self.lr}.")
-        if self.weight_decay < 0:
-            raise ValueError(f"`weight_decay` must be 0 or more, got {self.weight_decay}.")
+        if not 0 < self.lr < math.inf:
+            raise ValueError(f"`lr` must be positive and finite, got {self.lr}.")
+        if not 0 <= self.weight_decay < math.inf:
+            raise ValueError(f"`weight_decay` must be 0 or more, finite, got {self.weight_decay}.")
 
     def lr_at(self, epoch: int) -> float:
         """The learning rate of an epoch, counted from 0."""

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 
+from lgan import kernels
 from lgan.graph import GraphBatch, GraphUnion
+from lgan.train.stack import model_view
 
 __all__ = ["HeldOut", "predict"]
 
@@ -40,6 +41,8 @@ class HeldOut:
         self.union = union
         self.held_out = [ids.to(union.device) for ids in held_out]
         self.shared = union.device.type != "cpu"
+        self.stack: nn.Module | None = None
+        self.alone: list[nn.Module] = []
         everything = torch.unique(torch.cat(self.held_out)) if self.shared else None
         self.everything = everything
         self.batches: list[list[GraphBatch]] = (
@@ -51,21 +54,28 @@ class HeldOut:
     @torch.no_grad()
     def correct(self, model: nn.Module) -> list[Tensor]:
         """Whether each held-out graph is classified right, one boolean tensor per model."""
+        if self.everything is None:
+            return self._one_by_one(model)
         was_training = model.training
         model.eval()
-        if self.everything is not None:
-            guess = torch.cat([model(batch) for batch in self.batches[0]], -2).argmax(-1)
-            table = guess.new_full((guess.size(0), self.union.num_graphs), -1)
-            table[:, self.everything] = guess
-            out = [table[k, ids] == self.union.y[ids] for k, ids in enumerate(self.held_out)]
-        else:
-            state = {**dict(model.named_parameters()), **dict(model.named_buffers())}
-            out = []
-            for k, ids in enumerate(self.held_out):
-                alone = {name: tensor[k] for name, tensor in state.items()}
-                parts = [functional_call(model, alone, (batch,)) for batch in self.batches[k]]
-                out.append(torch.cat(parts).argmax(-1) == self.union.y[ids])
+        guess = torch.cat([model(batch) for batch in self.batches[0]], -2).argmax(-1)
         model.train(was_training)
+        table = guess.new_full((guess.size(0), self.union.num_graphs), -1)
+        table[:, self.everything] = guess
+        return [table[k, ids] == self.union.y[ids] for k, ids in enumerate(self.held_out)]
+
+    def _one_by_one(self, model: nn.Module) -> list[Tensor]:
+        if self.stack is not model:
+            self.stack = model
+            self.alone = [model_view(model, k) for k in range(len(self.held_out))]
+        out = [torch.empty(0)] * len(self.held_out)
+
+        def some(k0: int, k1: int) -> None:
+            for k in range(k0, k1):
+                parts = [self.alone[k](batch) for batch in self.batches[k]]
+                out[k] = torch.cat(parts).argmax(-1) == self.union.y[self.held_out[k]]
+
+        kernels.by_models(some, len(out))
         return out
 
 
@@ -74,4 +84,4 @@ def _chunks(union: GraphUnion, ids: Tensor) -> list[GraphBatch]:
     load = torch.cumsum(union.load[ids], 0)
     part = (load / CHUNK).floor().long()
     counts = torch.unique_consecutive(part, return_counts=True)[1].tolist()
-    return [union.batch(piece) for piece in torch.split(ids, counts)]
+    return [union.batch(piece) for piece in torch.split(ids, counts or [0])]

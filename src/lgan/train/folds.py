@@ -1,7 +1,6 @@
 """Cross-validation: all folds at once."""
 
 import logging
-import math
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +11,7 @@ from torch import Tensor, nn
 
 from lgan.data.splits import check_folds, stratified_folds
 from lgan.graph import GraphUnion
+from lgan.train.batches import drawn_graphs
 from lgan.train.config import TrainConfig
 from lgan.train.environment import environment, peak_memory
 from lgan.train.loop import Curves, Job, OnEpoch, held_out_job, train_together
@@ -65,11 +65,9 @@ def cross_validate(
     number = int(fold.max()) + 1
     jobs = [held_out_job(fold, k, seed=config.seed + k) for k in range(number)]
     if fair:
-        jobs += [
-            held_out_job(fold, k, (k + 1) % number, seed=config.seed + k) for k in range(number)
-        ]
+        jobs += _inner_jobs(fold, y, config.seed)
 
-    together = _models_at_once(factory, union, config, len(jobs))
+    together = _models_at_once(factory, union, fold, config, len(jobs))
     if together < len(jobs):
         logger.warning(
             "%d models need more than the memory budget of %.1f GiB: training %d at a time.",
@@ -86,6 +84,7 @@ def cross_validate(
             config=config,
             state=state,
             resume=resume,
+            about=model,
             on_epoch=on_epoch,
         )
         parts.append(curves)
@@ -95,17 +94,39 @@ def cross_validate(
     return result
 
 
+def _inner_jobs(fold: Tensor, y: Tensor, seed: int) -> list[Job]:
+    """For every fold a job that leaves the next one out too, as its inner hold-out."""
+    number = int(fold.max()) + 1
+    if number < 3:
+        raise ValueError(
+            "The rule 'fair' holds two folds out, one to test on and one to choose the epoch on: "
+            f"it needs three folds or more, got {number}. Choose more folds."
+        )
+    jobs = [held_out_job(fold, k, (k + 1) % number, seed=seed + k) for k in range(number)]
+    for k, job in enumerate(jobs):
+        classes = torch.unique(y[job.train]).tolist()
+        if len(classes) < 2:
+            raise ValueError(
+                "The training part beside the inner hold-out must hold at least two classes, got "
+                f"only {classes} in fold {k + 1} of {number}. Use stratified folds."
+            )
+    return jobs
+
+
 def _models_at_once(
-    factory: Callable[[], nn.Module], union: GraphUnion, config: TrainConfig, models: int
+    factory: Callable[[], nn.Module],
+    union: GraphUnion,
+    fold: Tensor,
+    config: TrainConfig,
+    models: int,
 ) -> int:
     """How many models fit into the memory budget with the largest batch they may meet."""
     with torch.random.fork_rng(devices=[]):
-        widths = [p.size(-1) for p in factory().parameters() if p.dim() == 2]
+        maps = [p for p in factory().parameters() if p.dim() == 2]
     sizes = torch.diff(union.node_ptr).cpu()
-    batch = min(union.num_graphs, math.ceil(config.batch_size / 0.8))
-    nodes = int(torch.topk(sizes, batch).values.sum())
+    nodes = int(torch.topk(sizes, drawn_graphs(fold, config.batch_size)).values.sum())
     # Every linear map keeps its input and output, a normalisation and a kernel one more each.
-    bytes_per_model = 3 * 4 * nodes * sum(widths)
+    bytes_per_model = 3 * nodes * sum(p.size(-1) * p.element_size() for p in maps)
     return max(1, min(models, config.memory_budget // max(bytes_per_model, 1)))
 
 

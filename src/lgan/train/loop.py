@@ -1,18 +1,24 @@
 """Training of models side by side: one program, as many models as there are jobs."""
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from lgan import kernels
+from lgan._version import __version__
 from lgan.data.cache import load_tensors, save_tensors
 from lgan.graph import GraphBatch, GraphUnion
 from lgan.train.adam import StackedAdam
 from lgan.train.batches import epoch_batches
+from lgan.train.captured import CapturedSteps
 from lgan.train.config import TrainConfig
 from lgan.train.evaluate import HeldOut
 from lgan.train.stack import build_stack
@@ -76,6 +82,8 @@ class Curves:
                 "seconds": self.seconds}  # fmt: skip
 
 
+# Updates all models on a batch, the graphs each may see, and a factor of the learning rates.
+Step = Callable[[GraphBatch, Tensor, float | Tensor], Tensor]
 # Called after every epoch with its number (from 1) and the curves so far.
 OnEpoch = Callable[[int, Curves], None]
 
@@ -89,6 +97,7 @@ def train_together(
     config: TrainConfig,
     state: Path | None = None,
     resume: bool = False,
+    about: dict[str, Any] | None = None,
     on_epoch: OnEpoch | None = None,
 ) -> tuple[nn.Module, Curves]:
     """Train one model for every job, all in one program, and return them stacked.
@@ -104,62 +113,73 @@ def train_together(
         config: Settings.
         state: File that holds the state after every epoch.
         resume: Go on from ``state`` where it exists.
+        about: Name and options of the model; a run that goes on must have the same.
         on_epoch: Called after every epoch.
     """
     model = build_stack(factory, [job.seed for job in jobs]).to(union.device).train()
     optimizer = StackedAdam(model, config.lr, config.weight_decay)
     curves = Curves.empty(len(jobs), config.epochs)
+    fingerprint = _fingerprint(union, jobs, groups, config, about or {})
     done = 0
     if resume and state is not None and state.exists():
-        done = _load_state(state, model, optimizer, curves, _fingerprint(config, jobs))
+        done = _load_state(state, model, optimizer, curves, fingerprint)
     seen = torch.stack([job.train for job in jobs]).to(union.device)
-    share = float(seen.float().mean())
+    step = partial(_step, model, optimizer)
+    steps = (Steps if union.device.type == "cpu" else CapturedSteps)(union, seen, step)
     tested = HeldOut(union, [torch.cat([job.test, job.validation]) for job in jobs])
 
-    for epoch in range(done, config.epochs):
-        begin = time.perf_counter()
-        scale = config.lr_at(epoch) / config.lr
-        loss = torch.zeros(len(jobs), device=union.device)
-        steps = 0
-        for ids in epoch_batches(
-            groups,
-            iterations=config.iterations,
-            batch_size=config.batch_size,
-            share=share,
-            seed=config.seed,
-            epoch=epoch,
-        ):
-            ids = ids.to(union.device)
-            loss += _step(model, optimizer, _masked(union.batch(ids), seen[:, ids]), scale)
-            steps += 1
-        curves.loss[:, epoch] = loss.cpu() / steps
-        for k, right in enumerate(tested.correct(model)):
-            split = jobs[k].test.numel()
-            curves.test[k, epoch] = int(right[:split].sum())
-            curves.validation[k, epoch] = int(right[split:].sum())
-        curves.seconds[epoch] = time.perf_counter() - begin
-        if state is not None:
-            _save_state(state, model, optimizer, curves, epoch + 1, _fingerprint(config, jobs))
-        if on_epoch is not None:
-            on_epoch(epoch + 1, curves)
+    with kernels.model_threads(union.device):
+        for epoch in range(done, config.epochs):
+            begin = time.perf_counter()
+            batches = epoch_batches(
+                groups,
+                iterations=config.iterations,
+                batch_size=config.batch_size,
+                seed=config.seed,
+                epoch=epoch,
+            )
+            curves.loss[:, epoch] = steps.run(list(batches), config.lr_at(epoch) / config.lr)
+            for k, right in enumerate(tested.correct(model)):
+                split = jobs[k].test.numel()
+                curves.test[k, epoch] = int(right[:split].sum())
+                curves.validation[k, epoch] = int(right[split:].sum())
+            curves.seconds[epoch] = time.perf_counter() - begin
+            if state is not None:
+                _save_state(state, model, optimizer, curves, epoch + 1, fingerprint)
+            if on_epoch is not None:
+                on_epoch(epoch + 1, curves)
     return model, curves
 
 
-def _masked(batch: GraphBatch, seen: Tensor) -> tuple[GraphBatch, Tensor]:
-    """The batch with statistics over the graphs each model may see, and its loss weights."""
-    weight = seen.to(torch.get_default_dtype())
-    per_node = torch.repeat_interleave(weight, torch.diff(batch.ptr), dim=1)
-    batch = replace(batch, node_weight=per_node * batch.multiplicity)
-    return batch, weight / weight.sum(1, keepdim=True).clamp(min=1)
+class Steps:
+    """The steps of an epoch, one after another."""
+
+    def __init__(self, union: GraphUnion, seen: Tensor, step: Step) -> None:
+        self.union = union
+        self.seen = seen
+        self.step = step
+
+    def run(self, batches: Sequence[Tensor], scale: float) -> Tensor:
+        """Train on the batches of an epoch; returns the mean losses ``[K]``."""
+        loss = torch.zeros(self.seen.size(0))
+        for ids in batches:
+            loss += self.step(self.union.batch(ids), self.seen[:, ids], scale)
+        return loss / len(batches)
 
 
 def _step(
-    model: nn.Module, optimizer: StackedAdam, masked: tuple[GraphBatch, Tensor], scale: float
+    model: nn.Module,
+    optimizer: StackedAdam,
+    batch: GraphBatch,
+    seen: Tensor,
+    scale: float | Tensor,
 ) -> Tensor:
-    """One update of all models; returns their losses ``[K]``."""
-    batch, weight = masked
+    """One update of all models on the graphs that each may see ``[K, B]``; their losses ``[K]``."""
+    weight = seen.to(optimizer.value.dtype)
+    node_weight = weight[:, batch.batch] * batch.multiplicity
+    weight = weight / weight.sum(1, keepdim=True).clamp(min=1)
     optimizer.zero_grad()
-    log_probability = model(batch).log_softmax(-1)  # [K, B, C]
+    log_probability = model(replace(batch, node_weight=node_weight)).log_softmax(-1)  # [K, B, C]
     target = batch.y.expand(weight.shape)[..., None]
     loss: Tensor = -(log_probability.gather(-1, target).squeeze(-1) * weight).sum(1)
     loss.sum().backward()
@@ -167,11 +187,32 @@ def _step(
     return loss.detach()
 
 
-def _fingerprint(config: TrainConfig, jobs: Sequence[Job]) -> dict[str, object]:
-    """What must agree for a run to go on from a state."""
-    settings = asdict(config)
-    settings["models"] = len(jobs)
-    return settings
+def _fingerprint(
+    union: GraphUnion,
+    jobs: Sequence[Job],
+    groups: Tensor,
+    config: TrainConfig,
+    about: dict[str, Any],
+) -> dict[str, Any]:
+    """What must agree for a run to go on from a state, by the names a message gives it."""
+    splits = hashlib.sha256(groups.numpy().tobytes())
+    for job in jobs:
+        splits.update(str(job.seed).encode())
+        for part in (job.train, job.test, job.validation):
+            splits.update(part.numpy().tobytes())
+    settings = {
+        **asdict(config),
+        "dataset": union.name,
+        "graphs": union.num_graphs,
+        "nodes": union.lines.num_nodes,
+        "node features": union.num_features,
+        "models": len(jobs),
+        "folds": splits.hexdigest()[:12],
+        "lgan": __version__,
+        **{f"model {key}": value for key, value in about.items()},
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(settings))
+    return plain
 
 
 def _save_state(
@@ -180,13 +221,10 @@ def _save_state(
     optimizer: StackedAdam,
     curves: Curves,
     done: int,
-    fingerprint: dict[str, object],
+    fingerprint: dict[str, Any],
 ) -> None:
-    tensors = {f"optimizer.{name}": t for name, t in optimizer.state_dict().items()}
-    tensors |= {f"buffer.{name}": t for name, t in model.named_buffers()}
-    tensors |= {f"curves.{name}": t for name, t in curves.tensors().items()}
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    save_tensors(path, tensors, {"done": str(done), "settings": json.dumps(fingerprint)})
+    metadata = {"done": str(done), "settings": json.dumps(fingerprint)}
+    save_tensors(path, _state(model, optimizer, curves), metadata)
 
 
 def _load_state(
@@ -194,10 +232,11 @@ def _load_state(
     model: nn.Module,
     optimizer: StackedAdam,
     curves: Curves,
-    fingerprint: dict[str, object],
+    fingerprint: dict[str, Any],
 ) -> int:
+    """Put everything as it was, in place, and return how many epochs were done."""
     tensors, metadata = load_tensors(path)
-    before = json.loads(metadata["settings"])
+    before = json.loads(metadata.get("settings", "{}"))
     changed = [key for key, value in fingerprint.items() if before.get(key) != value]
     if changed:
         listed = ", ".join(f"{key} {before.get(key)} → {fingerprint[key]}" for key in changed)
@@ -205,12 +244,24 @@ def _load_state(
             f"The run in {path.parent} was started with other settings: {listed}. "
             "Resume with the same settings, or choose another output folder."
         )
+    now = _state(model, optimizer, curves)
+    if {n: t.shape for n, t in now.items()} != {n: t.shape for n, t in tensors.items()}:
+        raise ValueError(
+            f"The run in {path.parent} was started with a model of another shape. "
+            "Resume with the same model, or choose another output folder."
+        )
     prefix = "optimizer."
     optimizer.load_state_dict(
         {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
     )
-    for name, buffer in model.named_buffers():
-        buffer.copy_(tensors[f"buffer.{name}"])
-    for name, curve in curves.tensors().items():
-        curve.copy_(tensors[f"curves.{name}"])
+    for name, value in now.items():
+        if not name.startswith(prefix):
+            value.copy_(tensors[name])
     return int(metadata["done"])
+
+
+def _state(model: nn.Module, optimizer: StackedAdam, curves: Curves) -> dict[str, Tensor]:
+    """Everything that changes while a run goes on, by name."""
+    tensors = {f"optimizer.{name}": t for name, t in optimizer.state_dict().items()}
+    tensors |= {f"buffer.{name}": t for name, t in model.named_buffers()}
+    return tensors | {f"curves.{name}": t for name, t in curves.tensors().items()}

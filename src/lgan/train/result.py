@@ -1,6 +1,7 @@
 """The outcome of a cross-validation: every fold's curve, and the rules to read them by."""
 
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from lgan.data.cache import replaced
 from lgan.train import selection
 from lgan.train.selection import RULES, Selected
 
-__all__ = ["CVResult"]
+__all__ = ["CVResult", "rounded"]
 
 FORMAT = 1
 
@@ -74,8 +76,8 @@ class CVResult:
         plain["results"] = {rule: asdict(self.selected(rule)) for rule in self.rules}
         for name, value in self.__dict__.items():
             plain[name] = value.tolist() if isinstance(value, Tensor) else value
-        plain["loss"] = [[round(v, 5) for v in row] for row in plain["loss"]]
-        plain["seconds"] = [round(v, 4) for v in plain["seconds"]]
+        plain["loss"] = [rounded(row, 5) for row in plain["loss"]]
+        plain["seconds"] = rounded(plain["seconds"], 4)
         return plain
 
     @staticmethod
@@ -88,22 +90,26 @@ class CVResult:
             )
         values = {k: v for k, v in plain.items() if k not in ("format", "results")}
         for name in ("test", "inner_test", "inner_validation"):
-            values[name] = torch.tensor(values[name], dtype=torch.int64)
-        for name in ("loss", "seconds"):
-            values[name] = torch.tensor(values[name])
+            curve = torch.tensor(values[name], dtype=torch.int64)
+            values[name] = curve.reshape(-1, len(values["seconds"]))  # [0, E] where there is none
+        loss = [[math.nan if v is None else v for v in row] for row in values["loss"]]
+        values["loss"], values["seconds"] = torch.tensor(loss), torch.tensor(values["seconds"])
         return CVResult(**values)
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path | str) -> None:
         """Write the record as JSON, whole or not at all."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part")
-        part.write_text(json.dumps(self.to_json()) + "\n")
-        part.replace(path)
+        with replaced(Path(path)) as temporary:
+            temporary.write_text(json.dumps(self.to_json(), allow_nan=False) + "\n")
 
     @staticmethod
-    def load(path: Path) -> "CVResult":
+    def load(path: Path | str) -> "CVResult":
         """Read a record."""
-        return CVResult.from_json(json.loads(path.read_text()))
+        return CVResult.from_json(json.loads(Path(path).read_text()))
+
+
+def rounded(values: list[float], digits: int) -> list[float | None]:
+    """Numbers for a record; JSON has no word for those that are not finite but ``null``."""
+    return [round(value, digits) if math.isfinite(value) else None for value in values]
 
 
 def _share(right: Tensor, sizes: list[int]) -> Tensor:

@@ -12,6 +12,7 @@ from lgan.graph import GraphUnion
 from lgan.train.config import TrainConfig
 from lgan.train.environment import environment, peak_memory
 from lgan.train.loop import OnEpoch, held_out_job, train_together
+from lgan.train.result import rounded
 from lgan.train.stack import unstack
 
 __all__ = ["Trained", "train_one"]
@@ -36,46 +37,51 @@ def train_one(
     factory: Callable[[], nn.Module],
     union: GraphUnion,
     *,
-    folds: int = 10,
+    folds: int | Tensor = 10,
     config: TrainConfig | None = None,
-    output: Path | None = None,
+    output: Path | str | None = None,
     resume: bool = False,
+    model: dict[str, Any] | None = None,
     on_epoch: OnEpoch | None = None,
 ) -> Trained:
     """Train one model on all folds but the first, and test it on that.
 
+    It is the model that :func:`lgan.cross_validate` trains for the first fold.
+
     Args:
         factory: Builds the model.
         union: The data set, on the device to train on.
-        folds: Number of stratified folds the held-out part is one of.
+        folds: Number of stratified folds the held-out part is one of, or the fold of every graph.
         config: Settings.
         output: Folder for the state after every epoch.
         resume: Go on from the state in ``output``.
+        model: Name and options of the model; a run that goes on must have the same.
         on_epoch: Called after every epoch.
     """
     config = config or TrainConfig()
     y = union.y.cpu()
-    fold = stratified_folds(y, folds, seed=config.seed)
+    fold = stratified_folds(y, folds, seed=config.seed) if isinstance(folds, int) else folds.cpu()
     check_folds(fold, y)
     job = held_out_job(fold, 0, seed=config.seed)
-    model, curves = train_together(
+    stacked, curves = train_together(
         union,
         factory,
         [job],
         groups=fold,
         config=config,
-        state=None if output is None else output / "state-0.safetensors",
+        state=None if output is None else Path(output) / "state-0.safetensors",
         resume=resume,
+        about=model,
         on_epoch=on_epoch,
     )
     held_out = job.test.numel()
     info = {
         "held_out": held_out,
         "test": curves.test[0].tolist(),
-        "loss": [round(value, 5) for value in curves.loss[0].tolist()],
+        "loss": rounded(curves.loss[0].tolist(), 5),
         "config": asdict(config),
         "seconds": round(float(curves.seconds.sum()), 3),
         "environment": environment(union.device),
         "peak_memory": peak_memory(union.device),
     }
-    return Trained(unstack(model, 0), int(curves.test[0, -1]) / held_out, info)
+    return Trained(unstack(stacked, 0), int(curves.test[0, -1]) / held_out, info)

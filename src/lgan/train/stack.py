@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
-__all__ = ["build_stack", "stack", "unstack"]
+from lgan.nn.dropout import Dropout
+
+__all__ = ["build_stack", "model_view", "stack", "unstack"]
 
 
 def stack(models: Sequence[nn.Module]) -> nn.Module:
@@ -17,16 +19,28 @@ def stack(models: Sequence[nn.Module]) -> nn.Module:
     """
     states = [model.state_dict() for model in models]
     together = copy.deepcopy(models[0])
-    for name, tensors in ((n, [state[n] for state in states]) for n in states[0]):
-        if len({tuple(tensor.shape) for tensor in tensors}) > 1:
+    for name in dict.fromkeys(name for state in states for name in state):
+        tensors = [state[name] for state in states if name in state]
+        if len(tensors) < len(states) or len({tensor.shape for tensor in tensors}) > 1:
             raise ValueError(f"Models of different shapes cannot train side by side: `{name}`.")
         _assign(together, name, torch.stack(tensors))
+    for mine, *theirs in zip(together.modules(), *(m.modules() for m in models), strict=True):
+        if isinstance(mine, Dropout):
+            mine.active = any(other.active for other in theirs)
     return together
 
 
 def unstack(together: nn.Module, index: int) -> dict[str, Tensor]:
     """The state of one of the models, as if it had been trained alone."""
     return {name: tensor[index].clone() for name, tensor in together.state_dict().items()}
+
+
+def model_view(together: nn.Module, index: int) -> nn.Module:
+    """One of the models, in evaluation mode, as a module that shares memory with the stack."""
+    alone = copy.deepcopy(together)
+    for name, tensor in together.state_dict(keep_vars=True).items():
+        _assign(alone, name, tensor.detach()[index])
+    return alone.eval().requires_grad_(False)
 
 
 def build_stack(factory: Callable[[], nn.Module], seeds: Sequence[int]) -> nn.Module:

@@ -59,6 +59,7 @@ class GIN(nn.Module):
     def forward(self, data: Any) -> Tensor:
         """Outputs for every graph of a batch."""
         x = data.x
+        _refuse_merged_twins(data)
         ptr = getattr(data, "ptr", None)
         ptr = torch.tensor([0, x.size(0)], device=x.device) if ptr is None else ptr
         multiplicity = torch.ones(x.size(0), device=x.device)
@@ -70,6 +71,16 @@ class GIN(nn.Module):
             levels.append(readout(x, ptr, multiplicity, self.readout))
         out: Tensor = self.head(self.dropout(torch.cat(levels, -1)))
         return out
+
+
+def _refuse_merged_twins(data: Any) -> None:
+    twins = getattr(data, "multiplicity", None)
+    # Looked at on the CPU alone: elsewhere the look would make the host wait for the device.
+    if twins is not None and twins.device.type == "cpu" and bool((twins > 1).any()):
+        raise ValueError(
+            "GIN reads graphs as they are, got one whose twins are merged. "
+            "Load the data set, or apply `lgan.EgoLineGraph`, with `compress=False`."
+        )
 
 
 class _GINLayer(nn.Module):

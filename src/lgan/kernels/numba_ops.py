@@ -1,0 +1,170 @@
+"""Differentiable operations over the compiled loops of :mod:`lgan.kernels.numba_cpu`.
+
+All tensors are planes ``[K, n, F]``. What surrounds a loop is kept short: on small graphs the
+interpreter, not the loop, is what a step waits for.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lgan.kernels import numba_cpu
+from lgan.kernels.first_order import first_order
+from lgan.kernels.incidence import Incidence
+
+__all__ = ["EgoSum", "LinearSum", "Norm", "SegmentSum"]
+
+
+def _array(x: Tensor) -> Any:
+    return x.detach().numpy() if x.is_contiguous() else x.detach().contiguous().numpy()
+
+
+class EgoSum(torch.autograd.Function):
+    """See :func:`lgan.kernels.ego_sum`."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        a: Tensor,
+        table: Tensor,
+        code: Tensor,
+        incidence: Incidence,
+        width: int,
+        relu: bool,
+    ) -> Tensor:
+        """Sum what the pairs send."""
+        ctx.save_for_backward(a, table)
+        ctx.rest = (code, incidence, width, relu)
+        out = a.new_zeros(a.shape)
+        pairs, multiplicity, ptr, opposite, _ = incidence.arrays
+        numba_cpu.in_threads(
+            numba_cpu.ego_sum_forward,
+            a.size(0),
+            width,
+            a.size(0) * (pairs.shape[1] + opposite.size) * width,
+            *(_array(a), _array(table), code.numpy(), pairs, multiplicity, ptr, opposite),
+            *(width, relu, out.numpy()),
+        )
+        return out
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Gradients of the node values and of the table."""
+        a, table = ctx.saved_tensors
+        code, incidence, width, relu = ctx.rest
+        grad_a, grad_table = a.new_zeros(a.shape), table.new_zeros(table.shape)
+        pairs, multiplicity, ptr, opposite, _ = incidence.arrays
+        numba_cpu.in_threads(
+            numba_cpu.ego_sum_backward,
+            a.size(0),
+            width,
+            a.size(0) * (pairs.shape[1] + opposite.size) * width,
+            *(_array(grad), _array(a), _array(table), code.numpy()),
+            *(pairs, multiplicity, ptr, opposite),
+            *(width, relu, grad_a.numpy(), grad_table.numpy()),
+        )
+        return grad_a, grad_table, None, None, None, None
+
+
+class LinearSum(torch.autograd.Function):
+    """See :func:`lgan.kernels.linear_sum`; its own transpose, so differentiable at will."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, incidence: Incidence, width: int, transposed: bool) -> Tensor:
+        """One weighted sparse product."""
+        ctx.rest = (incidence, width, transposed)
+        out = a.new_zeros(a.shape)
+        pairs, multiplicity, _, _, triangles = incidence.arrays
+        numba_cpu.in_threads(
+            numba_cpu.linear_sum,
+            a.size(0),
+            width,
+            a.size(0) * pairs.shape[1] * width,
+            *(_array(a), pairs, multiplicity, triangles, width, transposed, out.numpy()),
+        )
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """The product with the transpose."""
+        incidence, width, transposed = ctx.rest
+        return LinearSum.apply(grad, incidence, width, not transposed), None, None, None
+
+
+class Norm(torch.autograd.Function):
+    """See :func:`lgan.kernels.norm`."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        weight: Tensor,
+        scale: Tensor,
+        shift: Tensor,
+        running: tuple[Tensor, Tensor],
+        momentum: float,
+        eps: float,
+        relu: bool,
+    ) -> Tensor:
+        """Normalise, clip, and move the running statistics."""
+        y = x.new_empty(x.shape)
+        statistics = scale.new_empty((2, *scale.shape))  # mean, reciprocal deviation
+        mean, rstd = statistics.numpy()
+        weights = _array(weight)
+        numba_cpu.in_threads(
+            numba_cpu.norm_forward,
+            x.size(0),
+            x.size(2),
+            x.numel(),
+            *(_array(x), weights, _array(scale), _array(shift), eps, relu),
+            *(y.numpy(), mean, rstd, running[0].numpy(), running[1].numpy(), momentum),
+        )
+        ctx.save_for_backward(x, y, weight, scale, statistics)
+        ctx.relu = relu
+        return y
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Gradients of the rows, the scale and the shift."""
+        x, y, weight, scale, statistics = ctx.saved_tensors
+        grad_x = x.new_empty(x.shape)
+        grad_scale, grad_shift = scale.new_empty(scale.shape), scale.new_empty(scale.shape)
+        mean, rstd = statistics.numpy()
+        numba_cpu.in_threads(
+            numba_cpu.norm_backward,
+            x.size(0),
+            x.size(2),
+            x.numel(),
+            *(_array(grad), _array(x), y.numpy(), _array(weight), _array(scale), mean, rstd),
+            *(ctx.relu, grad_x.numpy(), grad_scale.numpy(), grad_shift.numpy()),
+        )
+        return grad_x, None, grad_scale, grad_shift, None, None, None, None
+
+
+class SegmentSum(torch.autograd.Function):
+    """See :func:`lgan.kernels.segment_sum`."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, ptr: Tensor) -> Tensor:
+        """Weighted sums of consecutive rows."""
+        ctx.save_for_backward(weight, ptr)
+        ctx.rows = x.size(1)
+        out = x.new_zeros((x.size(0), ptr.numel() - 1, x.size(2)))
+        arrays = (_array(x), _array(weight), ptr.numpy(), out.numpy())
+        numba_cpu.in_threads(numba_cpu.segment_sum, x.size(0), x.size(2), x.numel(), *arrays)
+        return out
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Every row gets what its segment gets, times its weight."""
+        weight, ptr = ctx.saved_tensors
+        out = grad.new_zeros((grad.size(0), ctx.rows, grad.size(2)))
+        arrays = (_array(grad), _array(weight), ptr.numpy(), out.numpy())
+        numba_cpu.in_threads(
+            numba_cpu.segment_spread, grad.size(0), grad.size(2), out.numel(), *arrays
+        )
+        return out, None, None

@@ -1,0 +1,45 @@
+import pytest
+
+from lgan import CVResult
+
+
+def test_demo_prints_a_table_and_keeps_the_records(lgan, tmp_path):
+    ran = lgan("demo", "--epochs", 3, "--folds", 2, "--output", "out")
+    assert ran.code == 0, ran.err
+    assert "Accuracy on held-out pairs after epoch 3, 2 folds" in ran.out
+    for name in ("gin", "lgan", "lgan-res"):
+        assert f"│ {name} " in ran.out
+        result = CVResult.load(tmp_path / "out" / name / "result.json")
+        assert result.model["name"] == name
+        assert result.test.shape == (2, 3)
+        fold = result.info["folds"]
+        assert fold[::2] == fold[1::2], "partners lie in one fold"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_gin_stays_at_chance_and_lgan_does_not(lgan):
+    ran = lgan("demo", "--epochs", 5, "--folds", 2, "--json")
+    results = ran.json
+    assert list(results) == ["gin", "lgan", "lgan-res"]
+    assert results["gin"]["last_epoch"] == pytest.approx(0.5, abs=0.01)
+    assert results["lgan"]["last_epoch"] > 0.9
+    assert results["lgan-res"]["last_epoch"] > 0.9
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--folds", 1], ["--folds", 101], ["--epochs", 0], ["--seed", -1]]
+)
+def test_numbers_out_of_range_are_bad_usage(arguments, lgan, empty):
+    ran = lgan("demo", *arguments)
+    assert ran.code == 2
+    assert arguments[0] in ran.err
+    assert empty()
+
+
+def test_output_that_is_a_file_is_bad_usage(lgan, tmp_path):
+    (tmp_path / "out").write_text("mine")
+    ran = lgan("demo", "--output", "out")
+    assert ran.code == 2
+    assert "`--output` must be a folder that may be written to, but out is a file" in ran.err
+    assert ran.out == ""
+    assert (tmp_path / "out").read_text() == "mine"

@@ -1,0 +1,356 @@
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import torch
+
+from lgan import CVResult
+from lgan.cli import training
+from lgan.data import load_tensors
+from lgan.train.checkpoint import Checkpoint
+
+SMALL = ["--hidden", 8, "--layers", 2, "--device", "cpu", "--folds", 3]
+QUICK = [*SMALL, "--epochs", 2, "--iterations", 2]
+
+
+@pytest.mark.parametrize("model", ["lgan", "lgan-res", "gin"])
+def test_cv_prints_every_rule_and_keeps_the_record(model, lgan, tmp_path):
+    ran = lgan("cv", "triangles", "--model", model, *QUICK, "--output", "out")
+    assert ran.code == 0, ran.err
+    assert f"triangles, {model}, 3 folds, 2 epochs" in " ".join(ran.out.split())
+    for rule in ("gin", "fold-max", "fair"):
+        assert f"│ {rule} " in ran.out
+    assert "not measured" in ran.out  # the rule fair
+    result = CVResult.load(tmp_path / "out" / "result.json")
+    assert (result.model["name"], result.test.shape) == (model, (3, 2))
+
+
+def test_cv_as_json_is_one_document(lgan, tmp_path):
+    ran = lgan("cv", "triangles", *QUICK, "--fair", "--json")
+    assert ran.code == 0, ran.err
+    assert list(ran.json["results"]) == ["gin", "fold-max", "fair"]
+    assert ran.json["config"]["epochs"] == 2
+    record = CVResult.load(tmp_path / ran.json["record"])
+    assert record.selected("fair").mean == ran.json["results"]["fair"]["mean"]
+    assert (tmp_path / "runs" / "triangles-lgan" / "result.json").is_file()
+
+
+def test_options_reach_model_and_training(lgan, tmp_path):
+    ran = lgan(
+        "cv", "triangles", *QUICK, "--dropout", 0.25, "--readout", "max", "--lr", 0.5, "--seed", 7,
+        "--batch-size", 9, "--features", "degree", "--no-compress", "--output", "out", "--json",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert ran.json["model"] == {
+        "name": "lgan", "hidden": 8, "num_layers": 2, "dropout": 0.25, "readout": "max",
+    }  # fmt: skip
+    config = ran.json["config"]
+    assert (config["lr"], config["seed"], config["batch_size"]) == (0.5, 7, 9)
+
+
+@pytest.mark.parametrize("command", ["cv", "train"])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nosuchset"], "unknown data set 'nosuchset'. Choose one of: MUTAG, PTC_MR"),
+        (["mutag"], "unknown data set 'mutag'. Did you mean MUTAG?"),
+        (["triangles", "--model", "gcn"], "unknown model 'gcn'. Did you mean gin?"),
+        (["triangles", "--epochs", 0], "'--epochs'"),
+        (["triangles", "--epochs", "many"], "--epochs'"),
+        (["triangles", "--iterations", -1], "'--iterations'"),
+        (["triangles", "--folds", 1], "'--folds'"),
+        (["triangles", "--batch-size", 0], "'--batch-size'"),
+        (["triangles", "--hidden", 0], "'--hidden'"),
+        (["triangles", "--layers", 0], "'--layers'"),
+        (["triangles", "--dropout", 1], "must be at least 0 and below 1, got 1.0"),
+        (["triangles", "--dropout", "nan"], "must be at least 0 and below 1, got nan"),
+        (["triangles", "--lr", 0], "`lr` must be positive and finite, got 0.0"),
+        (["triangles", "--lr", "inf"], "`lr` must be positive and finite, got inf"),
+        (["triangles", "--seed", -1], "'--seed'"),
+        (["triangles", "--seed", 2**32], "'--seed'"),
+        (["triangles", "--readout", "median"], "must be sum, mean or max, got 'median'"),
+        (["triangles", "--features", "colour"], "must be one of labels, attributes"),
+        (["triangles", "--device", "tpu"], "must be cpu, cuda or auto, got 'tpu'"),
+        (["triangles", "--device", "meta"], "must be cpu, cuda or auto, got 'meta'"),
+        (["triangles", "--device", "cpu:3"], "must be cpu, cuda or auto, got 'cpu:3'"),
+        (["triangles", "--resume", "--overwrite"], "exclude each other"),
+    ],
+)
+def test_bad_usage_is_told_and_writes_nothing(command, arguments, message, lgan, empty):
+    ran = lgan(command, *arguments)
+    assert ran.code == 2, ran
+    assert message in ran.err
+    assert ran.out == ""
+    assert empty()
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
+def test_missing_gpu_is_bad_usage(lgan, empty):
+    ran = lgan("cv", "triangles", "--device", "cuda")
+    assert ran.code == 2
+    assert "needs a GPU and a CUDA build of torch, and none is here. Use `--device cpu`" in ran.err
+    assert empty()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--fair", "--folds", 2], "`--fair` needs `--folds` of 3 or more, got 2"),
+        (["--splits", "nowhere"], "'--splits'"),
+    ],
+)
+def test_bad_folds_are_bad_usage(arguments, message, lgan, empty):
+    ran = lgan("cv", "triangles", *arguments)
+    assert ran.code == 2
+    assert message in ran.err
+    assert empty()
+
+
+def test_splits_without_files_fail_and_leave_no_folder(lgan, tmp_path):
+    (tmp_path / "splits").mkdir()
+    ran = lgan("cv", "triangles", "--splits", "splits", "--output", "out")
+    assert ran.code == 1
+    assert "Expected the fold file splits/test_idx-1.txt" in ran.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_fold_with_a_single_class_fails_and_leaves_no_folder(lgan, tmp_path):
+    splits = tmp_path / "splits"
+    splits.mkdir()
+    ids = [" ".join(map(str, range(start, 200, 2))) for start in (0, 1)]  # one class each
+    for k in (1, 2):
+        (splits / f"test_idx-{k}.txt").write_text(ids[k - 1])
+        (splits / f"train_idx-{k}.txt").write_text(ids[2 - k])
+    ran = lgan("cv", "triangles", "--splits", "splits", "--output", "out")
+    assert ran.code == 1
+    assert "must hold at least two classes, got only [1] in fold 1 of 2" in ran.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_corrupt_archive_fails_and_leaves_no_folder(lgan, tmp_path):
+    (tmp_path / "MUTAG.zip").write_bytes(b"PK no archive")
+    ran = lgan("cv", "MUTAG", "--mirror", tmp_path, "--output", "out", "--json")
+    assert ran.code == 1
+    assert ran.out == ""
+    assert "MUTAG.zip" in ran.err
+    assert "Traceback" not in ran.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("command", ["cv", "train"])
+def test_output_that_cannot_be_a_folder_is_bad_usage(command, lgan, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    for output in ("file", "file/below", "file/far/below"):
+        ran = lgan(command, "triangles", *QUICK, "--output", output)
+        assert ran.code == 2
+        assert "`--output` must be a folder that may be written to" in ran.err
+    assert (tmp_path / "file").read_text() == "mine"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")
+def test_output_in_a_read_only_folder_is_bad_usage(lgan, tmp_path):
+    (tmp_path / "locked").mkdir(mode=0o500)
+    ran = lgan("cv", "triangles", *QUICK, "--output", "locked/out")
+    assert ran.code == 2
+    assert "may not be written to" in ran.err
+
+
+def test_read_only_output_is_bad_usage_for_everyone(lgan, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)  # what a user who is not root meets
+    ran = lgan("cv", "triangles", *QUICK, "--output", "out")
+    assert ran.code == 2
+    assert f"but {tmp_path} may not be written to" in ran.err
+
+
+@pytest.mark.parametrize("command", ["cv", "train"])
+def test_folder_with_a_run_is_kept_unless_told_otherwise(command, lgan, tmp_path):
+    first = lgan(command, "triangles", *QUICK, "--output", "out", "--json")
+    assert first.code == 0, first.err
+    held = {path: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    refused = lgan(command, "triangles", *QUICK, "--output", "out", "--seed", 1)
+    assert refused.code == 2
+    assert "out already holds a run (state-0.safetensors). Add `--resume`" in refused.err
+    failed = lgan(
+        command, "triangles", *QUICK, "--output", "out", "--overwrite", "--features", "attributes"
+    )
+    assert failed.code == 1
+    assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir()} == held
+    other = lgan(command, "triangles", *QUICK, "--output", "out", "--resume", "--seed", 1)
+    assert other.code == 1
+    assert "other settings: seed 0 → 1" in other.err
+    replaced = lgan(
+        command, "triangles", *QUICK, "--output", "out", "--overwrite", "--seed", 1, "--json"
+    )
+    assert replaced.code == 0, replaced.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--hidden", 9], "model hidden 8 → 9"),
+        (["--model", "gin"], "model name lgan → gin"),
+        (["--readout", "mean"], "model readout sum → mean"),
+        (["--features", "degree"], "node features 1 →"),
+        (["--folds", 4], "models 3 → 4"),
+    ],
+)
+def test_resuming_with_other_options_names_them(arguments, message, lgan):
+    assert lgan("cv", "triangles", *QUICK, "--output", "out").code == 0
+    ran = lgan("cv", "triangles", *QUICK, "--output", "out", "--resume", *arguments)
+    assert ran.code == 1
+    assert message in ran.err
+
+
+def _interrupt_after(epochs: int) -> Callable[..., object]:
+    """A progress bar during which the user presses Ctrl-C."""
+
+    @contextmanager
+    def progress(*_: object) -> Iterator[Callable[[int, object], None]]:
+        def on_epoch(epoch: int, curves: object) -> None:
+            if epoch == epochs:
+                raise KeyboardInterrupt
+
+        yield on_epoch
+
+    return progress
+
+
+@pytest.mark.parametrize("command", ["cv", "train"])
+def test_ctrl_c_ends_with_130_and_can_be_resumed(command, lgan, tmp_path, monkeypatch):
+    run = [command, "triangles", *SMALL, "--epochs", 4, "--iterations", 2, "--dropout", 0.3]
+    with monkeypatch.context() as patched:
+        patched.setattr(training, "epoch_progress", _interrupt_after(2))
+        stopped = lgan(*run, "--output", "out")
+    assert stopped.code == 130
+    assert "Stopped. The state after the last epoch is in out: add `--resume`" in stopped.err
+    assert "Traceback" not in stopped.err
+    assert lgan(*run, "--output", "out", "--resume").code == 0
+    assert lgan(*run, "--output", "whole").code == 0
+    _assert_same_state(tmp_path / "out", tmp_path / "whole")
+
+
+def _assert_same_state(a: Path, b: Path) -> None:
+    states = [load_tensors(folder / "state-0.safetensors")[0] for folder in (a, b)]
+    assert states[0].keys() == states[1].keys()
+    for name, tensor in states[0].items():
+        if name != "curves.seconds":
+            assert torch.equal(tensor, states[1][name]), name
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_killed_process_is_resumed_with_the_same_bits(lgan, tmp_path):
+    run = ["cv", "triangles", *SMALL, "--epochs", 6, "--iterations", 8, "--dropout", 0.3]
+    code = "import sys; from lgan.cli import main; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, run), "--output", "out"], stderr=subprocess.PIPE
+    )
+    state = tmp_path / "out" / "state-0.safetensors"
+    while not state.exists():
+        assert process.poll() is None, process.communicate()[1].decode()
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    assert 1 <= int(load_tensors(state)[1]["done"]) < 6
+    assert not (tmp_path / "out" / "result.json").exists()
+    resumed = lgan(*run, "--output", "out", "--resume", "--json")
+    assert resumed.code == 0, resumed.err
+    whole = lgan(*run, "--output", "whole", "--json")
+    _assert_same_state(tmp_path / "out", tmp_path / "whole")
+    for key in ("results", "config", "fold_sizes"):
+        assert resumed.json[key] == whole.json[key], key
+
+
+@pytest.fixture
+def trained(lgan, tmp_path) -> Path:
+    ran = lgan("train", "triangles", *QUICK, "--output", "out", "--json")
+    assert ran.code == 0, ran.err
+    return tmp_path / ran.json["checkpoint"]
+
+
+def test_train_says_where_the_model_is(lgan):
+    ran = lgan("train", "triangles", *QUICK, "--output", "out")
+    assert "held-out accuracy after epoch 2: " in ran.out
+    assert f"checkpoint: {Path('out') / 'model.safetensors'}" in ran.out
+
+
+@pytest.mark.parametrize("model", ["lgan-res", "gin"])
+def test_predict_agrees_with_training(model, lgan, tmp_path):
+    trained = lgan("train", "triangles", "--model", model, *QUICK, "--output", "out", "--json")
+    ran = lgan("predict", "out/model.safetensors", "triangles", "--output", "p/x.csv", "--json")
+    assert ran.code == 0, ran.err
+    assert len(ran.json["predictions"]) == 200
+    assert sum(map(sum, ran.json["confusion"])) == 200
+    with (tmp_path / "p" / "x.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["predicted"]) for row in rows] == ran.json["predictions"]
+    right = sum(row["class"] == row["predicted"] for row in rows)
+    assert ran.json["accuracy"] == pytest.approx(right / 200)
+    stored = Checkpoint.load(tmp_path / "out" / "model.safetensors")
+    assert (stored.model, stored.dataset, stored.features) == (model, "triangles", "labels")
+    assert trained.json["held_out"] == stored.info["held_out"]
+
+
+def test_predict_shows_a_table(trained, lgan):
+    ran = lgan("predict", trained, "triangles")
+    assert ran.code == 0
+    assert "on 200 graphs" in " ".join(ran.out.split())
+    assert "Graphs the model was trained on are among them." in " ".join(ran.out.split())
+
+
+def test_predict_on_a_set_with_other_classes_fails(trained, lgan):
+    ran = lgan("predict", trained, "csl", "--json")
+    assert ran.code == 1
+    assert ran.out == ""
+    assert "trained on triangles with 1 features and 2 classes, but csl has 1 and 10" in ran.err
+
+
+@pytest.mark.data
+def test_predict_on_a_set_with_other_features_fails(trained, lgan, mirror):
+    ran = lgan("predict", trained, "MUTAG", "--mirror", mirror)
+    assert ran.code == 1
+    assert "with 1 features and 2 classes, but MUTAG has 7 and 2. Train a model on" in ran.err
+    without = lgan("predict", trained, "IMDB-BINARY", "--mirror", mirror)
+    assert without.code == 1
+    assert "need node labels, got a set (IMDB-BINARY) without" in without.err
+
+
+@pytest.mark.parametrize("content", [None, b"no checkpoint"])
+def test_predict_without_a_checkpoint_fails(content, lgan, tmp_path):
+    if content is not None:
+        (tmp_path / "model").write_bytes(content)
+    ran = lgan("predict", "model", "triangles")
+    assert ran.code == 1
+    assert ("is not a checkpoint of lgan" if content else "There is no checkpoint") in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_predict_refuses_a_folder_for_its_table(trained, lgan, tmp_path):
+    ran = lgan("predict", trained, "triangles", "--output", tmp_path)
+    assert ran.code == 2
+    assert "`--output` must be a CSV file" in ran.err
+
+
+@pytest.mark.data
+def test_mutag_with_the_published_folds_end_to_end(lgan, mirror, splits_folder, tmp_path):
+    ran = lgan(
+        "cv", "MUTAG", "--epochs", 2, "--iterations", 4, "--folds", 10,
+        "--splits", splits_folder / "MUTAG", "--mirror", mirror, "--output", "out", "--json",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert ran.json["fold_sizes"] == [18] * 10  # eight graphs of 188 are in no published fold
+    assert 0.4 < ran.json["results"]["gin"]["mean"] <= 1
+    record = json.loads((tmp_path / "out" / "result.json").read_text())
+    held_out = (splits_folder / "MUTAG" / "test_idx-3.txt").read_text().split()
+    assert [graph for graph, fold in enumerate(record["info"]["folds"]) if fold == 2] == sorted(
+        map(int, held_out)
+    )

@@ -1,0 +1,147 @@
+import networkx as nx
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch_geometric.data import Batch
+
+import lgan
+import reference
+from laws import data, twin_graphs
+from lgan import EgoLines, GraphUnion
+from lgan.graph import GraphBatch
+from lgan.graph.ego_lines import FIELDS
+
+SHAPES = [
+    nx.gnp_random_graph(9, 0.5, seed=1),
+    nx.complete_graph(6),
+    nx.empty_graph(0),
+    nx.empty_graph(2),
+    nx.disjoint_union(nx.complete_graph(4), nx.path_graph(3)),
+    nx.convert_node_labels_to_integers(nx.barbell_graph(4, 1)),
+    nx.path_graph(4),
+]
+
+
+def _union(shapes: list[nx.Graph], x: torch.Tensor, *, compress: bool) -> GraphUnion:
+    together = nx.disjoint_union_all(shapes)
+    return GraphUnion.build(
+        x,
+        torch.tensor(reference.pairs(together), dtype=torch.long).reshape(-1, 2).t(),
+        torch.arange(len(shapes)),
+        torch.tensor([0, *(len(shape) for shape in shapes)]).cumsum(0),
+        num_features=3,
+        num_classes=len(shapes),
+        compress=compress,
+        name="shapes",
+    )
+
+
+def _parts(shapes: list[nx.Graph], x: torch.Tensor, *, compress: bool) -> list[Batch]:
+    """The same graphs one at a time, by the road of PyG."""
+    transform = lgan.EgoLineGraph(compress=compress)
+    rows = torch.split(x, [len(shape) for shape in shapes])
+    return [transform(data(g, part)) for g, part in zip(shapes, rows, strict=True)]
+
+
+def _assert_equal(batch: GraphBatch, expected: Batch) -> None:
+    assert torch.equal(batch.x, expected.x)
+    assert torch.equal(batch.ptr, expected.ptr)
+    assert torch.equal(batch.batch, expected.batch)
+    assert batch.num_graphs == expected.num_graphs
+    assert batch.num_nodes == expected.num_nodes
+    got, wanted = EgoLines.from_data(batch), EgoLines.from_data(expected)
+    for name in FIELDS:
+        if name != "opposite_index":
+            assert torch.equal(getattr(got, name).long(), getattr(wanted, name).long()), name
+    # Within a pair the order of the opposite nodes is free.
+    assert reference.opposite_sets(got) == reference.opposite_sets(wanted)
+
+
+def _assert_identical(before: GraphBatch, after: GraphBatch) -> None:
+    for name in ("x", "y", "ptr"):
+        assert torch.equal(getattr(before, name), getattr(after, name)), name
+    for name in FIELDS:
+        lines = EgoLines.from_data(before), EgoLines.from_data(after)
+        assert torch.equal(*(getattr(part, name) for part in lines)), name
+
+
+@pytest.mark.parametrize("compress", [False, True])
+@pytest.mark.parametrize("categories", [False, True])
+@pytest.mark.parametrize(
+    "ids", [[0, 1, 2, 3, 4, 5, 6], [5, 0, 4], [1], [2], [3, 2], [1, 1, 0, 1], []]
+)
+def test_a_batch_equals_the_batch_of_pyg_in_every_field(ids, categories, compress):
+    n = sum(len(shape) for shape in SHAPES)
+    x = torch.randint(2, (n,)) if categories else torch.randint(2, (n, 3)).double()
+    batch = _union(SHAPES, x, compress=compress).batch(torch.tensor(ids, dtype=torch.long))
+    assert batch.y.tolist() == batch.ids.tolist() == ids
+    if ids:
+        parts = _parts(SHAPES, x, compress=compress)
+        _assert_equal(batch, Batch.from_data_list([parts[i] for i in ids]))
+    else:
+        assert batch.num_graphs == batch.num_nodes == EgoLines.from_data(batch).num_pairs == 0
+
+
+@settings(max_examples=40)
+@given(st.lists(twin_graphs(max_nodes=4), min_size=1, max_size=4), st.data())
+def test_random_batches_equal_the_batches_of_pyg(cases, draw):
+    shapes = [graph for graph, _ in cases]
+    x = torch.cat([torch.tensor(origin) % 3 for _, origin in cases])
+    ids = draw.draw(st.lists(st.integers(0, len(cases) - 1), min_size=1, max_size=6))
+    for compress in (False, True):
+        batch = _union(shapes, x, compress=compress).batch(torch.tensor(ids))
+        parts = _parts(shapes, x, compress=compress)
+        _assert_equal(batch, Batch.from_data_list([parts[i] for i in ids]))
+
+
+def test_both_directions_of_every_edge_are_there_for_layers_of_pyg():
+    union = _union(SHAPES, torch.zeros(sum(map(len, SHAPES)), dtype=torch.long), compress=False)
+    graph = nx.DiGraph(union.batch(torch.tensor([4])).edge_index.t().tolist())
+    assert set(graph.edges) == set(nx.DiGraph(SHAPES[4]).edges)
+
+
+def test_compression_keeps_count_of_the_original_nodes():
+    x = torch.zeros(sum(map(len, SHAPES)), dtype=torch.long)
+    union = _union(SHAPES, x, compress=True)
+    assert union.original_nodes == len(x) == int(union.lines.multiplicity.sum())
+    assert union.lines.num_nodes < len(x)
+    assert len(union) == union.num_graphs == len(SHAPES)
+
+
+def test_moving_to_a_device_keeps_every_batch():
+    union = _union(SHAPES, torch.randn(sum(map(len, SHAPES)), 3), compress=True)
+    moved = union.to("cpu")
+    assert moved.device == torch.device("cpu")
+    assert (moved.name, moved.num_classes) == ("shapes", len(SHAPES))
+    ids = torch.tensor([4, 1])
+    _assert_identical(union.batch(ids), moved.batch(ids))
+
+
+def test_a_union_survives_a_trip_through_its_tensors():
+    union = _union(SHAPES, torch.randn(sum(map(len, SHAPES)), 3), compress=True)
+    back = GraphUnion.from_tensors(union.tensors(), name="shapes")
+    assert (back.name, back.num_features, back.num_classes) == ("shapes", 3, len(SHAPES))
+    assert back.original_nodes == union.original_nodes
+    ids = torch.tensor([4, 0, 1])
+    _assert_identical(union.batch(ids), back.batch(ids))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"x": torch.ones(2, 1)}, r"`x` must have 3 rows, one a node, got 2"),
+        ({"y": torch.zeros(2)}, r"`y` must have 1 entries, got 2"),
+        ({"x": torch.tensor([[1.0], [float("nan")], [0.0]])}, r"must be finite, got NaN"),
+        ({"x": torch.tensor([[1.0], [float("inf")], [0.0]])}, r"must be finite.*infinite"),
+    ],
+)
+def test_parts_that_disagree_are_refused(change, message):
+    parts = {
+        "x": torch.ones(3, 1),
+        "pair_index": torch.tensor([[0, 1], [1, 2]]),
+        "y": torch.zeros(1),
+        "node_ptr": torch.tensor([0, 3]),
+    }
+    with pytest.raises(ValueError, match=message):
+        GraphUnion.build(**(parts | change), num_features=1, num_classes=1)

@@ -1,0 +1,97 @@
+"""The GPU kernels, run by Triton's interpreter on the CPU where there is no GPU.
+
+The interpreter is chosen when the kernels are defined, hence a process of its own.
+"""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+pytest.importorskip("triton", reason="the GPU kernels need the package triton")
+
+PROGRAM = """
+import torch
+from lgan import kernels
+from lgan.graph import EgoLines, undirected_pairs
+
+device = torch.device({device!r})
+generator = torch.Generator().manual_seed(0)
+
+
+def agree(got, want):
+    scale = want.abs().max().clamp(min=1)
+    assert ((got.double() - want.double()).abs().max() / scale) < 1e-5, (got, want)
+
+
+def case(nodes, probability, compress, width, models, codes, relu):
+    edges = torch.combinations(torch.arange(nodes)).t()
+    edges = edges[:, torch.rand(edges.size(1), generator=generator) < probability]
+    pairs = undirected_pairs(edges, nodes)
+    lines = EgoLines.compressed(pairs, nodes)[0] if compress else EgoLines.from_pairs(pairs, nodes)
+    lines = lines.to(device)
+    a = torch.randn(models, lines.num_nodes, 2 * width, generator=generator).to(device)
+    table = code = None
+    if codes:
+        table = torch.randn(models, codes, 2 * width, generator=generator).to(device)
+        code = torch.randint(codes, (lines.num_pairs,), generator=generator).int().to(device)
+    for columns in (2 * width, width):
+        results = []
+        for name in ("triton", "torch"):
+            leaf = a[..., :columns].clone().requires_grad_()
+            offset = None if table is None else table[..., :columns].clone().requires_grad_()
+            with kernels.backend(name):
+                out = kernels.ego_sum(
+                    leaf, lines.incidence, width, table=offset, code=code, relu=relu)
+            (out * out).sum().backward()
+            results.append((out, leaf.grad, None if offset is None else offset.grad))
+        for got, want in zip(*results):
+            if want is not None:
+                agree(got, want)
+
+
+for settings in [
+    (9, 0.6, False, 8, 2, 0, True),
+    (9, 0.9, True, 8, 1, 0, True),
+    (12, 0.5, False, 5, 3, 4, True),
+    (8, 1.0, True, 16, 2, 3, False),
+    (5, 0.0, False, 4, 1, 0, True),
+]:
+    case(*settings)
+
+x = torch.randn(2, 7, 6, generator=generator).to(device)
+weight = torch.tensor([1.0, 2.0, 3.0, 1.0, 1.0, 2.0, 9.0], device=device)
+ptr = torch.tensor([0, 2, 2, 6], device=device)  # an empty segment, a row beyond the last
+results = []
+for name in ("triton", "torch"):
+    leaf = x.clone().requires_grad_()
+    with kernels.backend(name):
+        out = kernels.segment_sum(leaf, weight, ptr)
+    (out * out).sum().backward()
+    results.append((out, leaf.grad))
+for got, want in zip(*results):
+    agree(got, want)
+print("agreed")
+"""
+
+
+def _run(device: str) -> str:
+    env = {**os.environ, "TRITON_INTERPRET": "0" if device == "cuda" else "1"}
+    run = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(device=device)],
+        capture_output=True, text=True, env=env, timeout=600, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_triton_kernels_agree_with_plain_tensor_operations() -> None:
+    assert "agreed" in _run("cpu")
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_triton_kernels_agree_on_the_gpu() -> None:
+    assert "agreed" in _run("cuda")

@@ -1,0 +1,93 @@
+import copy
+
+import pytest
+import torch
+
+from lgan.nn.dropout import Dropout
+from lgan.train.stack import stack
+
+
+def test_the_share_dropped_is_the_rate_and_the_mean_is_kept():
+    for rate in (0.1, 0.5, 0.8):
+        out = Dropout(rate)(torch.ones(400, 500))
+        assert float((out == 0).double().mean()) == pytest.approx(rate, abs=0.005)
+        assert float(out.mean()) == pytest.approx(1, abs=0.02)
+        assert torch.allclose(out[out > 0], torch.tensor(1 / (1 - rate)))
+
+
+def test_masks_of_rows_columns_and_passes_are_unrelated():
+    layer, ones = Dropout(0.5), torch.ones(300, 300)
+    masks = torch.stack([(layer(ones) > 0).double() - 0.5 for _ in range(2)])
+    neighbours = [
+        (masks[0], masks[1]),
+        (masks[0, 1:], masks[0, :-1]),
+        (masks[0, :, 1:], masks[0, :, :-1]),
+    ]
+    for a, b in neighbours:
+        assert abs(float((a * b).mean()) * 4) < 0.02
+
+
+def test_a_mask_depends_on_seed_and_pass_alone():
+    layer = Dropout(0.5)
+    twin = copy.deepcopy(layer)
+    x = torch.randn(20, 30)
+    first, second = layer(x), layer(x)
+    torch.manual_seed(99)
+    assert torch.equal(twin(x), first)
+    assert torch.equal(twin(x), second)
+    assert not torch.equal(first, second)
+
+
+def test_two_layers_draw_different_masks():
+    x = torch.ones(20, 30)
+    assert not torch.equal(Dropout(0.5)(x), Dropout(0.5)(x))
+
+
+def test_a_checkpoint_resumes_the_stream_of_masks():
+    layer, x = Dropout(0.5), torch.ones(20, 30)
+    layer(x)
+    resumed = Dropout(0.5)
+    resumed.load_state_dict(layer.state_dict())
+    assert torch.equal(resumed(x), layer(x))
+
+
+def test_models_side_by_side_draw_the_masks_they_draw_alone():
+    alone = [Dropout(rate) for rate in (0.2, 0.5, 0.7)]
+    together, x = stack(alone), torch.randn(3, 20, 30)
+    for _ in range(2):
+        out = together(x)
+        for k, layer in enumerate(alone):
+            assert torch.equal(layer(x[k]), out[k])
+
+
+def test_every_precision_draws_the_same_mask():
+    layer, x = Dropout(0.5), torch.ones(50, 60)
+    twin = copy.deepcopy(layer).double()
+    assert torch.equal(layer(x) > 0, twin(x.double()) > 0)
+
+
+def test_evaluation_passes_everything_and_is_not_counted():
+    layer, x = Dropout(0.5), torch.randn(20, 30)
+    twin = copy.deepcopy(layer)
+    layer.eval()
+    assert torch.equal(layer(x), x)
+    layer.train()
+    assert torch.equal(layer(x), twin(x))
+
+
+def test_a_rate_of_zero_passes_everything():
+    x = torch.randn(20, 30)
+    assert torch.equal(Dropout(0.0)(x), x)
+
+
+def test_gradients_pass_where_values_pass():
+    x = torch.ones(20, 30, requires_grad=True)
+    out = Dropout(0.5)(x)
+    out.sum().backward()
+    assert torch.equal(x.grad, out.detach())
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.0, 2])
+def test_a_rate_outside_its_range_is_refused(rate):
+    with pytest.raises(ValueError, match="at least 0 and below 1, got"):
+        Dropout(rate)

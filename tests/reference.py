@@ -1,0 +1,155 @@
+"""Slow and obviously right: what the library must agree with."""
+
+from itertools import combinations
+
+import networkx as nx
+import torch
+from torch import Tensor
+
+from lgan import EgoLines, LGANConv
+
+Pair = tuple[int, int]
+
+NAMED: dict[str, nx.Graph] = {
+    "no nodes": nx.empty_graph(0),
+    "one node": nx.empty_graph(1),
+    "five isolated nodes": nx.empty_graph(5),
+    "one edge": nx.path_graph(2),
+    "path": nx.path_graph(6),
+    "star": nx.star_graph(5),
+    "triangle": nx.complete_graph(3),
+    "K5": nx.complete_graph(5),
+    "K5 minus an edge": nx.from_edgelist(sorted(nx.complete_graph(5).edges)[1:]),
+    "cube": nx.convert_node_labels_to_integers(nx.cubical_graph()),
+    "prism": nx.circular_ladder_graph(3),
+    "Petersen": nx.petersen_graph(),
+    "self-loops": nx.from_edgelist([(0, 0), (0, 1), (1, 2), (2, 0), (3, 3)]),
+}
+
+TRIANGLES = {
+    "no nodes": 0,
+    "one node": 0,
+    "five isolated nodes": 0,
+    "one edge": 0,
+    "path": 0,
+    "star": 0,
+    "triangle": 1,
+    "K5": 10,
+    "K5 minus an edge": 7,
+    "cube": 0,
+    "prism": 2,
+    "Petersen": 0,
+    "self-loops": 1,
+}
+
+
+def edge_index(graph: nx.Graph) -> Tensor:
+    """The edges of a graph on the nodes 0 … n - 1, one direction each."""
+    return torch.tensor(list(graph.edges), dtype=torch.long).reshape(-1, 2).t()
+
+
+def simple(graph: nx.Graph) -> nx.Graph:
+    """The graph without its self-loops."""
+    loops = list(nx.selfloop_edges(graph))
+    if loops:
+        graph = graph.copy()
+        graph.remove_edges_from(loops)
+    return graph
+
+
+def pairs(graph: nx.Graph) -> list[Pair]:
+    return sorted((min(e), max(e)) for e in simple(graph).edges)
+
+
+def triangles(graph: nx.Graph) -> set[frozenset[int]]:
+    return {
+        frozenset(three)
+        for three in combinations(graph.nodes, 3)
+        if all(graph.has_edge(a, b) for a, b in combinations(three, 2))
+    }
+
+
+def ego_line_pairs(graph: nx.Graph, target: int) -> tuple[list[Pair], list[Pair]]:
+    """The nodes of the line graph of an ego network: target pairs and neighbour pairs."""
+    line_graph = nx.line_graph(nx.ego_graph(graph, target))
+    found = [(min(pair), max(pair)) for pair in line_graph.nodes]
+    return [p for p in found if target in p], [p for p in found if target not in p]
+
+
+def incidence(graph: nx.Graph) -> tuple[Tensor, Tensor]:
+    """``B_t`` and ``B_n``, dense ``[n, P]`` int64, by building every ego line graph."""
+    graph = simple(graph)
+    column = {pair: i for i, pair in enumerate(pairs(graph))}
+    B_t, B_n = (torch.zeros(len(graph), len(column), dtype=torch.long) for _ in range(2))
+    for t in graph.nodes:
+        target_pairs, neighbour_pairs = ego_line_pairs(graph, t)
+        for pair in target_pairs:
+            B_t[t, column[pair]] += 1
+        for pair in neighbour_pairs:
+            B_n[t, column[pair]] += 1
+    return B_t, B_n
+
+
+def twin_classes(graph: nx.Graph, x: Tensor | None = None) -> list[int]:
+    """Classes of nodes with equal closed neighbourhoods and features, by first member."""
+    graph = simple(graph)
+    seen: dict[object, int] = {}
+    classes = []
+    for node in range(len(graph)):
+        closed = frozenset({node, *graph.neighbors(node)})
+        feature = None if x is None else repr(x[node].tolist())
+        classes.append(seen.setdefault((closed, feature), len(seen)))
+    return classes
+
+
+def opposite_sets(lines: EgoLines) -> list[list[int]]:
+    """The nodes opposite every pair, whose order within a pair is free."""
+    parts = torch.split(lines.opposite_index, lines.opposite_count.tolist())
+    return [sorted(part.tolist()) for part in parts]
+
+
+def conv(layer: LGANConv, x: Tensor, graph: nx.Graph) -> Tensor:
+    """One layer in training mode, straight from the paper's equations, node after node."""
+    graph, width = simple(graph), layer.out_channels
+    W, b = layer.pair.weight, layer.pair.bias
+    assert b is not None
+
+    def comb(pair: Pair, branch: slice) -> Tensor:
+        # The bias enters with each of the two nodes.
+        z = sum((x[node] @ W[:, branch] + b[branch] for node in pair), start=x.new_zeros(()))
+        return z.relu() if layer.comb == "deepsets" else z
+
+    rows = []
+    for t in range(len(graph)):
+        target_pairs, neighbour_pairs = ego_line_pairs(graph, t)
+        T, S = x.new_zeros(width), x.new_zeros(width)
+        for pair in target_pairs:
+            T = T + comb(pair, slice(width))
+        for pair in neighbour_pairs:
+            S = S + comb(pair, slice(width, 2 * width))
+        hidden = _fused(layer, T, S) @ layer.fuse.weight
+        if layer.residual is not None:
+            hidden = hidden + x[t] @ layer.residual.weight
+        rows.append(hidden)
+    hidden = batch_norm(torch.stack(rows), layer.norm.scale, layer.norm.shift).relu()
+    out = hidden @ layer.out.weight
+    return batch_norm(out, layer.out_norm.scale, layer.out_norm.shift).relu()
+
+
+def _fused(layer: LGANConv, T: Tensor, S: Tensor) -> Tensor:
+    if layer.fusion == "concat":
+        return torch.cat([T, S])
+    if layer.fusion == "sum":
+        return T + S
+    if layer.fusion == "mean":
+        return (T + S) / 2
+    assert layer.gate is not None
+    share = torch.sigmoid(torch.cat([T, S]) @ layer.gate.weight + layer.gate.bias)
+    return share * T + (1 - share) * S
+
+
+def batch_norm(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+    """Batch normalisation in training mode; the variance is the biased one."""
+    mean = sum(x) / len(x)
+    var = sum((row - mean) ** 2 for row in x) / len(x)
+    return (x - mean) / torch.sqrt(var + 1e-5) * scale + shift

@@ -1,0 +1,75 @@
+"""Imports go down the layers, never up and never sideways (STYLE, section 3)."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import lgan
+
+SOURCE = Path(lgan.__file__).parent
+ROWS = [
+    {"cli"},
+    {"tables", "sweep", "bench"},
+    {"train", "zoo", "explain"},
+    {"data", "nn", "wl"},
+    {"graph"},
+    {"kernels"},
+    {"_optional"},
+]
+LEVEL = {package: level for level, row in enumerate(ROWS) for package in row}
+# The version is a constant that anyone may read.
+FREE = {"_version"}
+MODULES = sorted(p for p in SOURCE.rglob("*.py") if p.parent != SOURCE or p.stem in LEVEL)
+
+
+def _package(path: Path) -> str:
+    return path.relative_to(SOURCE).with_suffix("").parts[0]
+
+
+def _imported(tree: ast.AST) -> list[tuple[int, str]]:
+    """Line and package of every import from this library, those inside functions included."""
+    found = []
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: a relative import"
+            module = node.module or ""
+            names = [f"lgan.{a.name}" for a in node.names] if module == "lgan" else [module]
+        for name in names:
+            root, _, rest = f"{name}.".partition(".")
+            if root == "lgan":
+                found.append((node.lineno, rest.split(".")[0]))
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_a_module_imports_from_lower_layers_only(path):
+    own = _package(path)
+    assert own in LEVEL, f"`{own}` has no place in the layers: {ROWS}"
+    for line, other in _imported(ast.parse(path.read_text())):
+        if other in FREE or other == own:
+            continue
+        where = f"{path.relative_to(SOURCE)}:{line} imports `lgan.{other}`"
+        assert other in LEVEL, f"{where}, which is no layer; import the package that defines it"
+        assert LEVEL[other] > LEVEL[own], f"{where}, which is not below `lgan.{own}`"
+
+
+def test_the_check_sees_imports_of_every_form():
+    source = """
+import lgan.train.loop
+from lgan import cli, kernels
+from lgan.nn import LGAN
+def f():
+    from lgan.zoo import gin
+import torch, lganother
+"""
+    packages = [package for _, package in _imported(ast.parse(source))]
+    assert packages == ["train", "cli", "kernels", "nn", "zoo"]
+
+
+def test_all_modules_are_checked():
+    names = {str(path.relative_to(SOURCE)) for path in MODULES}
+    assert {"graph/ego_lines.py", "nn/lgan_conv.py", "kernels/ops.py"} <= names

@@ -1,0 +1,49 @@
+"""What ``import lgan`` costs: nothing that is not needed to build a model."""
+
+import subprocess
+import sys
+
+import lgan
+
+HEAVY = [
+    "captum",
+    "filelock",
+    "grakel",
+    "igraph",
+    "matplotlib",
+    "networkx",
+    "numba",
+    "optuna",
+    "pooch",
+    "ray",
+    "rdkit",
+    "rich",
+    "safetensors",
+    "sklearn",
+    "typer",
+]
+
+# PyG loads numba where it is installed; that is not ours to change, so it is told apart.
+PROBE = f"""
+import sys
+import torch, torch_geometric.data, torch_geometric.transforms
+before = set(sys.modules)
+state, threads = torch.get_rng_state(), torch.get_num_threads()
+import lgan
+print(sorted((set(sys.modules) - before) & set({HEAVY})))
+print([m for m in sys.modules if m.startswith("lgan.") and m.endswith(("_numba", "numba_cpu"))])
+print(torch.equal(state, torch.get_rng_state()), threads == torch.get_num_threads())
+"""
+
+
+def test_import_loads_nothing_heavy_and_has_no_effect():
+    done = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=True)
+    packages, compiled, effects = done.stdout.splitlines()
+    assert packages == "[]", "loaded beyond what torch_geometric loads"
+    assert compiled == "[]", "modules of compiled loops load when they are used"
+    assert effects == "True True", "random state and number of threads"
+
+
+def test_every_public_name_is_there():
+    assert [name for name in lgan.__all__ if not hasattr(lgan, name)] == []
+    assert lgan.__version__[0].isdigit()

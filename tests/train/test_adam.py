@@ -1,0 +1,94 @@
+import pytest
+import torch
+from torch import Tensor, nn
+
+from lgan.train.adam import StackedAdam
+
+MODELS, STEPS = 3, 25
+LR = torch.tensor([0.1, 0.01, 0.003], dtype=torch.float64)
+DECAY = torch.tensor([0.0, 0.2, 0.01], dtype=torch.float64)
+
+
+class Stacked(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(MODELS, 4, 2, dtype=torch.float64))
+        self.bias = nn.Parameter(torch.randn(MODELS, 2, dtype=torch.float64))
+
+
+def _loss(weight: Tensor, bias: Tensor, step: int) -> Tensor:
+    x = torch.linspace(-1, 1, 12, dtype=torch.float64).view(3, 4) + step / STEPS
+    return ((x @ weight + bias[..., None, :]).tanh() - 0.5).square().sum()
+
+
+@pytest.mark.parametrize("decay", [DECAY, 0.0])
+def test_each_model_moves_as_with_torch_adam(decay):
+    model = Stacked()
+    alone = [
+        [p[k].detach().clone().requires_grad_() for p in model.parameters()] for k in range(MODELS)
+    ]
+    mine = StackedAdam(model, LR, decay)
+    theirs = [
+        torch.optim.Adam(
+            alone[k],
+            lr=float(LR[k]),
+            weight_decay=float(torch.as_tensor(decay).expand(MODELS)[k]),
+        )
+        for k in range(MODELS)
+    ]
+    for step in range(STEPS):
+        scale = 0.5 ** (step // 10)
+        mine.zero_grad()
+        _loss(model.weight, model.bias, step).backward()
+        mine.step(scale)
+        for k, optimizer in enumerate(theirs):
+            optimizer.param_groups[0]["lr"] = float(LR[k]) * scale
+            optimizer.zero_grad()
+            _loss(*alone[k], step).backward()
+            optimizer.step()
+    for k in range(MODELS):
+        for p, q in zip(model.parameters(), alone[k], strict=True):
+            torch.testing.assert_close(p[k], q, rtol=1e-12, atol=1e-12)
+
+
+def test_one_setting_serves_all_models():
+    one, each = Stacked(), Stacked()
+    each.load_state_dict(one.state_dict())
+    for model, lr in ((one, 0.02), (each, torch.full_like(LR, 0.02))):
+        optimizer = StackedAdam(model, lr, 0.1)
+        _loss(model.weight, model.bias, 0).backward()
+        optimizer.step()
+    assert torch.equal(one.weight, each.weight)
+
+
+def test_parameters_and_gradients_are_views_of_one_vector():
+    model = Stacked()
+    before = model.weight.detach().clone()
+    optimizer = StackedAdam(model, 0.1)
+    assert torch.equal(model.weight, before)
+    _loss(model.weight, model.bias, 0).backward()
+    gradients = torch.cat([p.grad.flatten() for p in model.parameters()])
+    assert torch.equal(optimizer.grad, gradients)
+    assert bool((gradients != 0).all())
+    optimizer.value.zero_()
+    assert not model.weight.any()
+    optimizer.zero_grad()
+    assert not model.bias.grad.any()
+
+
+def test_state_continues_bit_for_bit():
+    def run(model: Stacked, optimizer: StackedAdam, steps: range) -> None:
+        for step in steps:
+            optimizer.zero_grad()
+            _loss(model.weight, model.bias, step).backward()
+            optimizer.step()
+
+    model, other = Stacked(), Stacked()
+    optimizer = StackedAdam(model, LR, DECAY)
+    run(model, optimizer, range(5))
+    resumed = StackedAdam(other, LR, DECAY)
+    resumed.load_state_dict({name: t.clone() for name, t in optimizer.state_dict().items()})
+    run(model, optimizer, range(5, 10))
+    run(other, resumed, range(5, 10))
+    assert torch.equal(model.weight, other.weight)
+    assert torch.equal(model.bias, other.bias)

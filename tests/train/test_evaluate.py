@@ -1,0 +1,89 @@
+import pytest
+import torch
+
+from lgan import GraphUnion, predict
+from lgan.train import evaluate
+from lgan.train.evaluate import HeldOut
+from lgan.train.stack import build_stack, unstack
+
+
+@pytest.fixture(params=["lgan", "gin"])
+def models(request: pytest.FixtureRequest, factory, union: GraphUnion):
+    """Three stacked models whose running statistics are not those of the start."""
+    together = build_stack(factory(request.param, dropout=0.5), [1, 2, 3])
+    with torch.no_grad():
+        together(union.batch(torch.arange(0, 46, 2)))
+    return together, factory(request.param, dropout=0.5)
+
+
+HELD_OUT = [torch.tensor([0, 7, 12]), torch.tensor([40]), torch.tensor([3, 2, 1, 45])]
+
+
+def _alone(together, build, k):
+    model = build()
+    model.load_state_dict(unstack(together, k))
+    return model
+
+
+def test_each_model_answers_for_its_own_graphs(models, union):
+    together, build = models
+    right = HeldOut(union, HELD_OUT).correct(together)
+    for k, ids in enumerate(HELD_OUT):
+        guess = predict(_alone(together, build, k), union, ids).argmax(-1)
+        assert torch.equal(right[k], guess == union.y[ids])
+
+
+def test_one_shared_pass_gives_the_same_answers(models, union):
+    together, _ = models
+    alone, shared = HeldOut(union, HELD_OUT), HeldOut(union, HELD_OUT)
+    # What a GPU does, forced on the CPU.
+    shared.everything = torch.unique(torch.cat(HELD_OUT))
+    shared.batches = [[union.batch(shared.everything)]]
+    for a, b in zip(alone.correct(together), shared.correct(together), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_stacked_predictions_are_those_of_the_models(models, union):
+    together, build = models
+    out = predict(together, union)
+    assert out.shape == (3, 46, 2)
+    for k in range(3):
+        torch.testing.assert_close(out[k], predict(_alone(together, build, k), union))
+
+
+@pytest.mark.parametrize("chunk", [1, 100, 1000])
+def test_chunks_change_no_result(chunk, models, union, monkeypatch):
+    together, build = models
+    model = _alone(together, build, 1)
+    whole = predict(model, union)
+    right = HeldOut(union, HELD_OUT).correct(together)
+    monkeypatch.setattr(evaluate, "CHUNK", chunk)
+    assert len(evaluate._chunks(union, torch.arange(46))) > 1
+    torch.testing.assert_close(predict(model, union), whole)
+    for a, b in zip(HeldOut(union, HELD_OUT).correct(together), right, strict=True):
+        assert torch.equal(a, b)
+
+
+def test_predictions_come_in_the_order_asked_for(models, union):
+    together, build = models
+    model = _alone(together, build, 0)
+    ids = torch.tensor([9, 3, 27])
+    torch.testing.assert_close(predict(model, union, ids), predict(model, union)[ids])
+
+
+def test_no_graphs_give_no_predictions(models, union):
+    together, build = models
+    none = torch.empty(0, dtype=torch.int64)
+    assert predict(_alone(together, build, 0), union, none).shape == (0, 2)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_evaluation_leaves_mode_and_state_alone(training, models, union):
+    together, _ = models
+    together.train(training)
+    before = {name: tensor.clone() for name, tensor in together.state_dict().items()}
+    predict(together, union)
+    HeldOut(union, HELD_OUT).correct(together)
+    assert together.training is training
+    for name, tensor in together.state_dict().items():
+        assert torch.equal(tensor, before[name]), name

@@ -1,0 +1,182 @@
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from lgan import CVResult, GraphUnion, TrainConfig, cross_validate
+from lgan.data import stratified_folds
+from lgan.train import folds as folds_module
+from lgan.train.loop import Curves
+
+CONFIG = TrainConfig(epochs=3, iterations=3, batch_size=16, seed=4)
+
+
+def _curves(result: CVResult) -> list[Tensor]:
+    return [result.test, result.loss, result.inner_test, result.inner_validation]
+
+
+def _same_bits(a: CVResult, b: CVResult) -> bool:
+    return all(torch.equal(x, y) for x, y in zip(_curves(a), _curves(b), strict=True))
+
+
+def _bytes_of_models(union: GraphUnion, build: Callable, models: int) -> int:
+    """The least memory budget under which this many of four models train at once."""
+    fold = stratified_folds(union.y, 4, seed=4)
+
+    def fits(budget: int) -> bool:
+        config = replace(CONFIG, memory_budget=budget)
+        return folds_module._models_at_once(build, union, fold, config, 4) >= models
+
+    low, high = 1, 1 << 32
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fits(middle) else (middle + 1, high)
+    return low
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize(("at_once", "groups"), [(3, 2), (1, 4)])
+def test_small_memory_budget_trains_in_groups_with_the_same_result(
+    at_once, groups, union, factory, caplog, tmp_path
+):
+    build = factory("lgan", dropout=0.2)
+    config = replace(CONFIG, memory_budget=_bytes_of_models(union, build, at_once))
+    whole = cross_validate(build, union, folds=4, config=CONFIG)
+    assert not caplog.records
+    with caplog.at_level(logging.WARNING):
+        parts = cross_validate(build, union, folds=4, config=config, output=tmp_path)
+    assert f"4 models need more than the memory budget of 0.0 GiB: training {at_once}" in (
+        caplog.text
+    )
+    assert len(list(tmp_path.glob("state-*.safetensors"))) == groups
+    for a, b in zip(_curves(parts), _curves(whole), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-9)
+    assert parts.seconds.shape == whole.seconds.shape
+
+
+def test_a_smaller_model_or_batch_lets_more_models_train_at_once(union, factory):
+    fold = torch.arange(46) % 4
+    config = replace(CONFIG, memory_budget=1 << 20)
+
+    def at_once(build: Callable, config: TrainConfig) -> int:
+        return folds_module._models_at_once(build, union, fold, config, 1000)
+
+    base = at_once(factory(num_layers=2), config)
+    assert 1 < base < 1000
+    assert at_once(factory(num_layers=4), config) < base
+    assert at_once(factory(num_layers=2), replace(config, batch_size=4)) > base
+
+
+def test_run_in_groups_goes_on_in_the_group_where_it_was_stopped(union, factory, tmp_path):
+    build = factory("lgan", dropout=0.2)
+    config = replace(CONFIG, memory_budget=_bytes_of_models(union, build, 2))
+    whole = cross_validate(build, union, folds=4, config=config)
+    seen: list[int] = []
+
+    def stop_in_second_group(epoch: int, curves: Curves) -> None:
+        seen.append(epoch)
+        if seen == [1, 2, 3, 1]:
+            raise KeyboardInterrupt
+
+    options = {"folds": 4, "config": config, "output": tmp_path}
+    with pytest.raises(KeyboardInterrupt):
+        cross_validate(build, union, on_epoch=stop_in_second_group, **options)
+    assert not (tmp_path / "result.json").exists()
+    seen.clear()
+    resumed = cross_validate(
+        build, union, resume=True, on_epoch=lambda e, _: seen.append(e), **options
+    )
+    assert seen == [2, 3]
+    assert _same_bits(resumed, whole)
+
+
+def test_inner_hold_outs_leave_the_other_models_as_they_are(union, factory):
+    plain = cross_validate(factory(), union, folds=4, config=CONFIG)
+    both = cross_validate(factory(), union, folds=4, config=CONFIG, fair=True)
+    assert plain.rules == ("gin", "fold-max")
+    assert both.rules == ("gin", "fold-max", "fair")
+    torch.testing.assert_close(both.loss, plain.loss)
+    assert both.inner_test.shape == both.inner_validation.shape == (4, 3)
+    # Fold k + 1 is the inner hold-out of fold k.
+    assert both.inner_sizes == both.fold_sizes[1:] + both.fold_sizes[:1]
+
+
+def test_two_folds_leave_nothing_for_an_inner_hold_out(union, factory, tmp_path):
+    with pytest.raises(ValueError, match=r"'fair' holds two folds out.*three folds or more, got 2"):
+        cross_validate(factory(), union, folds=2, config=CONFIG, fair=True, output=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_single_class_beside_an_inner_hold_out_is_refused(union, factory):
+    graph = torch.arange(46) // 2
+    fold = torch.where(union.y == 1, graph % 2, graph % 3)  # the last fold has one class only
+    with pytest.raises(ValueError, match=r"beside the inner hold-out.*only \[0\] in fold 1 of 3"):
+        cross_validate(factory(), union, folds=fold, config=CONFIG, fair=True)
+
+
+@pytest.mark.parametrize(
+    ("fold", "message"),
+    [
+        (torch.zeros(46, dtype=torch.int64), "two folds or more"),
+        (torch.arange(46) % 2, r"at least two classes, got only \[1\] in fold 1"),
+        (torch.arange(45) % 3, r"one entry per graph, shape \[46\], got \[45\]"),
+        (torch.arange(46) % 3 * 2, "Every fold must hold out a graph, got none in fold 2"),
+    ],
+)
+def test_folds_that_cannot_be_trained_on_are_refused(fold, message, union, factory, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        cross_validate(factory(), union, folds=fold, config=CONFIG, output=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_graphs_in_no_test_fold_are_always_trained_on(union, factory):
+    fold = torch.arange(46) // 2 % 4 - 1
+    result = cross_validate(factory(), union, folds=fold, config=CONFIG)
+    assert result.fold_sizes == torch.bincount(fold[fold >= 0]).tolist()
+    assert len(result.fold_sizes) == 3
+
+
+def test_folder_holds_the_record_and_the_state(union, factory, tmp_path):
+    told: list[tuple[int, int]] = []
+    result = cross_validate(
+        factory(),
+        union,
+        folds=4,
+        config=CONFIG,
+        output=str(tmp_path / "run"),
+        model={"name": "lgan"},
+        on_epoch=lambda epoch, curves: told.append((epoch, int((curves.loss[0] > 0).sum()))),
+    )
+    assert told == [(1, 1), (2, 2), (3, 3)]
+    names = {path.name for path in (tmp_path / "run").iterdir() if path.suffix != ".lock"}
+    assert names == {"result.json", "state-0.safetensors"}
+    plain = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert plain["config"]["seed"] == 4
+    assert plain["model"] == {"name": "lgan"}
+    assert plain["info"]["folds"] == stratified_folds(union.y, 4, seed=4).tolist()
+    assert {"lgan", "torch", "revision", "python", "device"} <= plain["info"]["environment"].keys()
+    assert plain["info"]["peak_memory"] > 0
+    assert len(plain["seconds"]) == 3
+    loaded = CVResult.load(tmp_path / "run" / "result.json")
+    assert loaded.selected("gin") == result.selected("gin")
+
+
+def test_global_generator_plays_no_part(union, factory):
+    first = cross_validate(factory(dropout=0.5), union, folds=3, config=CONFIG)
+    torch.rand(3)
+    before = torch.get_rng_state()
+    assert _same_bits(first, cross_validate(factory(dropout=0.5), union, folds=3, config=CONFIG))
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_another_seed_gives_other_folds_weights_and_curves(union, factory):
+    results = [
+        cross_validate(factory(), union, folds=3, config=replace(CONFIG, seed=seed))
+        for seed in (0, 1)
+    ]
+    assert results[0].info["folds"] != results[1].info["folds"]
+    assert not torch.equal(results[0].loss, results[1].loss)

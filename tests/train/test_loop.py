@@ -1,0 +1,250 @@
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from lgan import GraphUnion, TrainConfig
+from lgan.data import load_tensors, stratified_folds
+from lgan.train.batches import epoch_batches
+from lgan.train.loop import Curves, Job, held_out_job, train_together
+from lgan.train.stack import build_stack, unstack
+
+CONFIG = TrainConfig(epochs=3, iterations=4, batch_size=12, lr_halving=2, weight_decay=1e-3, seed=5)
+Factory = Callable[[], nn.Module]
+
+
+@pytest.fixture(scope="module")
+def fold(union: GraphUnion) -> Tensor:
+    return stratified_folds(union.y, 10, seed=1)
+
+
+def _jobs(fold: Tensor, models: Sequence[int] = range(10)) -> list[Job]:
+    return [held_out_job(fold, k, seed=100 + k) for k in models]
+
+
+def _train(
+    union: GraphUnion,
+    factory: Factory,
+    fold: Tensor,
+    models: Sequence[int] = range(10),
+    config: TrainConfig = CONFIG,
+    **options: object,
+) -> tuple[nn.Module, Curves]:
+    return train_together(
+        union, factory, _jobs(fold, models), groups=fold, config=config, **options
+    )
+
+
+def _assert_close(got: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
+    assert got.keys() == expected.keys()
+    for name, tensor in expected.items():
+        torch.testing.assert_close(
+            got[name], tensor, rtol=1e-9, atol=1e-9, msg=lambda m, name=name: f"{name}: {m}"
+        )
+
+
+def _same_bits(a: tuple[nn.Module, Curves], b: tuple[nn.Module, Curves]) -> bool:
+    states = a[0].state_dict(), b[0].state_dict()
+    curves = a[1].tensors(), b[1].tensors()
+    return all(torch.equal(states[0][k], states[1][k]) for k in states[0] | states[1]) and all(
+        torch.equal(curves[0][k], curves[1][k]) for k in ("loss", "test", "validation")
+    )
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize("name", ["lgan", "lgan-res", "gin"])
+def test_ten_models_side_by_side_are_ten_separate_trainings(name, union, factory, fold):
+    build = factory(name, dropout=0.4)
+    assert len(set(torch.bincount(fold).tolist())) > 1, "folds of unequal size"
+    together, curves = _train(union, build, fold)
+    for k in range(10):
+        alone, alone_curves = _train(union, build, fold, [k])
+        _assert_close(unstack(together, k), unstack(alone, 0))
+        torch.testing.assert_close(curves.loss[k], alone_curves.loss[0], rtol=1e-9, atol=1e-9)
+        assert torch.equal(curves.test[k], alone_curves.test[0])
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize("name", ["lgan", "lgan-res", "gin"])
+def test_masking_a_fold_is_leaving_its_graphs_out_of_plain_training(name, union, factory, fold):
+    together, curves = _train(union, factory(name), fold, [0, 3])
+    for row, k in enumerate((0, 3)):
+        model, loss = _plain_training(union, factory(name), fold, k)
+        _assert_close(unstack(together, row), model.state_dict())
+        torch.testing.assert_close(curves.loss[row], loss, rtol=1e-9, atol=1e-9)
+
+
+def _plain_training(
+    union: GraphUnion, factory: Factory, fold: Tensor, k: int
+) -> tuple[nn.Module, Tensor]:
+    """One model, torch's optimiser and loss, batches that hold the training graphs alone."""
+    model = factory()
+    model.load_state_dict(unstack(build_stack(factory, [100 + k]), 0))
+    optimizer = torch.optim.Adam(model.parameters(), weight_decay=CONFIG.weight_decay)
+    losses = torch.zeros(CONFIG.epochs)
+    for epoch in range(CONFIG.epochs):
+        optimizer.param_groups[0]["lr"] = CONFIG.lr_at(epoch)
+        for ids in epoch_batches(
+            fold,
+            iterations=CONFIG.iterations,
+            batch_size=CONFIG.batch_size,
+            seed=CONFIG.seed,
+            epoch=epoch,
+        ):
+            ids = ids[fold[ids] != k]
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(model(union.batch(ids)), union.y[ids])
+            loss.backward()
+            optimizer.step()
+            losses[epoch] += loss.detach() / CONFIG.iterations
+    return model, losses
+
+
+def test_a_model_never_sees_its_held_out_graphs(union, factory, fold):
+    held_out = fold == 2
+    of_node = torch.repeat_interleave(held_out, union.node_ptr.diff())
+    other = replace(
+        union,
+        y=torch.where(held_out, 1 - union.y, union.y),
+        x=torch.where(of_node, union.num_features - 1 - union.x, union.x),
+    )
+    before, _ = _train(union, factory(), fold, [2])
+    after, _ = _train(other, factory(), fold, [2])
+    for name, tensor in unstack(before, 0).items():
+        assert torch.equal(unstack(after, 0)[name], tensor), name
+
+
+def test_same_seed_gives_the_same_bits_and_another_seed_others(union, factory, fold):
+    build = factory("lgan", dropout=0.3)
+    first = _train(union, build, fold, [0, 1])
+    torch.rand(10)
+    assert _same_bits(first, _train(union, build, fold, [0, 1]))
+    other = _train(union, build, fold, [0, 1], config=replace(CONFIG, seed=6))
+    assert not torch.equal(first[1].loss, other[1].loss)
+
+
+def test_two_models_of_one_run_start_from_their_own_seeds(union, factory, fold):
+    job = held_out_job(fold, 0, seed=1)
+    config = replace(CONFIG, epochs=1)
+    jobs = [job, replace(job, seed=2), job]
+    model, curves = train_together(union, factory(), jobs, groups=fold, config=config)
+    assert curves.loss[0] == curves.loss[2] != curves.loss[1]
+    for name, parameter in model.named_parameters():
+        torch.testing.assert_close(parameter[0], parameter[2], msg=name)
+
+
+def test_batches_in_which_a_model_sees_nothing_leave_it_finite(union, factory, fold):
+    config = replace(CONFIG, batch_size=1, iterations=30, epochs=1)
+    model, curves = _train(union, factory("lgan-res"), fold, config=config)
+    assert curves.loss.isfinite().all()
+    assert all(tensor.isfinite().all() for tensor in model.state_dict().values())
+
+
+def test_inner_hold_out_is_neither_trained_nor_tested_on():
+    fold = torch.arange(12) % 4
+    job = held_out_job(fold, 1, 2, seed=0)
+    assert fold[job.train].unique().tolist() == [0, 3]
+    assert fold[job.test].unique().tolist() == [1]
+    assert fold[job.validation].unique().tolist() == [2]
+    assert held_out_job(fold, 1, seed=0).validation.numel() == 0
+
+
+def test_validation_curve_counts_the_inner_hold_out(union, factory, fold):
+    jobs = [held_out_job(fold, 0, 1, seed=3), held_out_job(fold, 1, 0, seed=3)]
+    config = replace(CONFIG, epochs=2)
+    _, curves = train_together(union, factory(), jobs, groups=fold, config=config)
+    # Both train on the same graphs from the same seed, so one's test fold is the other's hold-out.
+    assert torch.equal(curves.test[0], curves.validation[1])
+    assert torch.equal(curves.test[1], curves.validation[0])
+
+
+def _killed_after(epochs: int) -> Callable[[int, Curves], None]:
+    def on_epoch(epoch: int, curves: Curves) -> None:
+        if epoch == epochs:
+            raise KeyboardInterrupt
+
+    return on_epoch
+
+
+@pytest.mark.parametrize("name", ["lgan", "gin"])
+def test_resumed_run_ends_with_the_same_bits(name, union, factory, fold, tmp_path):
+    build, config = factory(name, dropout=0.4), replace(CONFIG, epochs=6)
+    whole = _train(union, build, fold, [0, 1, 2], config)
+    state = tmp_path / "state.safetensors"
+    options = {"config": config, "state": state}
+    with pytest.raises(KeyboardInterrupt):
+        _train(union, build, fold, [0, 1, 2], on_epoch=_killed_after(3), **options)
+    assert load_tensors(state)[1]["done"] == "3"
+    epochs: list[int] = []
+    resumed = _train(
+        union,
+        build,
+        fold,
+        [0, 1, 2],
+        resume=True,
+        on_epoch=lambda e, _: epochs.append(e),
+        **options,
+    )
+    assert epochs == [4, 5, 6]
+    assert _same_bits(resumed, whole)
+    again = _train(union, build, fold, [0, 1, 2], resume=True, **options)
+    assert _same_bits(again, whole)
+
+
+def test_resuming_without_a_state_starts_from_the_beginning(union, factory, fold, tmp_path):
+    state = tmp_path / "state.safetensors"
+    resumed = _train(union, factory(), fold, [0], state=state, resume=True)
+    assert _same_bits(resumed, _train(union, factory(), fold, [0]))
+
+
+def test_without_resume_a_state_is_replaced(union, factory, fold, tmp_path):
+    state = tmp_path / "state.safetensors"
+    _train(union, factory(), fold, [0], config=replace(CONFIG, epochs=1, seed=9), state=state)
+    run = _train(union, factory(), fold, [0], state=state)
+    assert _same_bits(run, _train(union, factory(), fold, [0]))
+
+
+@pytest.fixture(scope="module")
+def started(union: GraphUnion, factory, fold: Tensor, tmp_path_factory) -> Path:
+    state = tmp_path_factory.mktemp("started") / "state.safetensors"
+    config, about = replace(CONFIG, epochs=1), {"name": "lgan", "readout": "sum"}
+    _train(union, factory(), fold, [0, 1], config=config, state=state, about=about)
+    return state
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"lr": 0.5}, "other settings: lr 0.01 → 0.5"),
+        ({"seed": 6}, "seed 5 → 6"),
+        ({"epochs": 9, "batch_size": 7}, "epochs 1 → 9, batch_size 12 → 7"),
+        ({"models": [0]}, "models 2 → 1"),
+        ({"models": [0, 2]}, "settings: folds [0-9a-f]+ → [0-9a-f]+"),
+        ({"about": {"name": "lgan", "readout": "max"}}, "model readout sum → max"),
+        ({"dataset": "other"}, "dataset small → other"),
+        ({"model": "lgan-res"}, "a model of another shape"),
+    ],
+)
+def test_state_of_another_run_is_refused(change, message, started, union, factory, fold):
+    config = replace(CONFIG, epochs=1)
+    change = dict(change)
+    data = replace(union, name=change.pop("dataset", "small"))
+    models = change.pop("models", [0, 1])
+    about = change.pop("about", {"name": "lgan", "readout": "sum"})
+    build = factory(change.pop("model", "lgan"))
+    before = started.read_bytes()
+    with pytest.raises(ValueError, match=message):
+        _train(
+            data,
+            build,
+            fold,
+            models,
+            config=replace(config, **change),
+            state=started,
+            resume=True,
+            about=about,
+        )
+    assert started.read_bytes() == before
