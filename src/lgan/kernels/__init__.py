@@ -3,7 +3,6 @@
 from lgan.kernels.incidence import Incidence
 from lgan.kernels.ops import (
     backend,
-    by_models,
     compiled,
     ego_sum,
     linear_sum,
@@ -15,7 +14,6 @@ from lgan.kernels.ops import (
 __all__ = [
     "Incidence",
     "backend",
-    "by_models",
     "compiled",
     "ego_sum",
     "linear_sum",

@@ -1,6 +1,6 @@
 """Public entry to the hot operations: one contract, the backend chosen by device and dtype."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
@@ -15,7 +15,6 @@ from lgan.kernels.incidence import Incidence
 
 __all__ = [
     "backend",
-    "by_models",
     "compiled",
     "ego_sum",
     "linear_sum",
@@ -56,13 +55,6 @@ def model_threads(device: torch.device) -> AbstractContextManager[None]:
     from lgan.kernels import numba_cpu
 
     return numba_cpu.model_threads()
-
-
-def by_models(loop: Callable[[int, int], None], models: int) -> None:
-    """Call ``loop(k0, k1)`` over parts of the models, one a thread of :func:`model_threads`."""
-    from lgan.kernels import numba_cpu
-
-    numba_cpu.by_planes(loop, models, numba_cpu.SMALL)
 
 
 def compiled(x: Tensor) -> bool:

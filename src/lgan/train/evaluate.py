@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from lgan import kernels
 from lgan.graph import GraphBatch, GraphUnion
 from lgan.train.stack import model_view
 
@@ -68,15 +67,11 @@ class HeldOut:
         if self.stack is not model:
             self.stack = model
             self.alone = [model_view(model, k) for k in range(len(self.held_out))]
-        out = [torch.empty(0)] * len(self.held_out)
-
-        def some(k0: int, k1: int) -> None:
-            for k in range(k0, k1):
-                parts = [self.alone[k](batch) for batch in self.batches[k]]
-                out[k] = torch.cat(parts).argmax(-1) == self.union.y[self.held_out[k]]
-
-        kernels.by_models(some, len(out))
-        return out
+        right = []
+        for alone, ids, batches in zip(self.alone, self.held_out, self.batches, strict=True):
+            guess = torch.cat([alone(batch) for batch in batches]).argmax(-1)
+            right.append(guess == self.union.y[ids])
+        return right
 
 
 def _chunks(union: GraphUnion, ids: Tensor) -> list[GraphBatch]:
