@@ -40,12 +40,13 @@ def test_a_star_has_no_wedges_to_look_at():
 def test_listing_stops_when_full_and_goes_on_where_it_stopped(capacity):
     graph = nx.complete_graph(6)
     row_ptr, head, pair, _ = _oriented(graph)
-    mark, out = np.zeros(6, np.int32), np.empty((3, capacity), np.int32)
+    near, mark = np.zeros(6, np.bool_), np.empty(6, np.int32)
+    out = np.empty((3, capacity), np.int32)
     row = edge = 0
     found = []
     while row < 6:
-        row, edge, filled = list_oriented(row_ptr, head, pair, row, edge, 6, mark, out)
+        row, edge, filled = list_oriented(row_ptr, head, pair, row, edge, 6, near, mark, out)
         assert filled <= capacity
-        assert not mark.any(), "marks are left behind"
+        assert not near.any(), "marks are left behind"
         found += [frozenset(column) for column in out[:, :filled].T.tolist()]
     assert len(found) == len(set(found)) == 20

@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 from lgan._version import __version__
-from lgan.cli import bench, data, demo, training
+from lgan.cli import bench, data, demo, training, wl
 from lgan.cli.screen import log
 
 __all__ = ["app", "main"]
@@ -25,6 +25,7 @@ app.command()(training.train)
 app.command()(training.cv)
 app.command()(training.predict)
 app.command()(bench.bench)
+app.command()(wl.wl)
 app.add_typer(data.app, name="data")
 
 

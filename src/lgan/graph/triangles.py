@@ -85,11 +85,11 @@ def _numba_blocks(pair_index: Tensor, num_nodes: int) -> Iterator[Tensor]:
     capacity = max(min(BLOCK, total), longest, 1)
 
     def scan(row: int, stop: int) -> list[Tensor]:
-        mark = np.zeros(num_nodes, np.int32)
+        near, mark = np.zeros(num_nodes, np.bool_), np.empty(num_nodes, np.int32)
         out = np.empty((3, capacity), np.int32)
         edge, found = 0, []
         while row < stop:
-            row, edge, filled = list_oriented(row_ptr, head, pair, row, edge, stop, mark, out)
+            row, edge, filled = list_oriented(row_ptr, head, pair, row, edge, stop, near, mark, out)
             if filled:
                 found.append(torch.from_numpy(out[:, :filled].copy()))
         return found

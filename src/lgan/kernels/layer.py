@@ -17,6 +17,7 @@ from torch import Tensor
 from lgan.kernels import numba_cpu
 from lgan.kernels.first_order import first_order
 from lgan.kernels.incidence import Incidence
+from lgan.kernels.threads import by_planes
 
 __all__ = ["LayerSettings", "StackedLayer"]
 
@@ -114,7 +115,7 @@ class StackedLayer(torch.autograd.Function):
             torch.bmm(cut(normed), cut(out), out=cut(last))
             settings.norm(1, arrays["last"], scale2, shift2, arrays["result"], stats[2:], k0, k1)
 
-        numba_cpu.by_planes(planes, models, a.numel())
+        by_planes(planes, models, a.numel())
         ctx.save_for_backward(
             x, pair, fuse, scale1, out, scale2, a, both, hidden, normed, last, result, statistics,
             residual,
@@ -170,7 +171,7 @@ class StackedLayer(torch.autograd.Function):
                 if grad_x is not None:
                     cut(grad_x).baddbmm_(cut(at_hidden), cut(turned_residual))
 
-        numba_cpu.by_planes(planes, models, 2 * a.numel())
+        by_planes(planes, models, 2 * a.numel())
         return (
             grad_x, grad_pair, grad_bias, grad_fuse, grad_residual, grad_norms[0], grad_norms[1],
             grad_out, grad_norms[2], grad_norms[3], None,

@@ -83,13 +83,16 @@ def list_oriented(
     row: int,
     edge: int,
     stop: int,
+    near: Array,
     mark: Array,
     out: Array,
 ) -> tuple[int, int, int]:
     """Fill ``out [3, capacity]`` with triangles as pair ids, from ``(row, edge)`` to row ``stop``.
 
-    ``mark`` is all zeros over the nodes and is left so. Returns the row and edge to go on from,
-    and how many triangles were written; a triangle of rows i < j < k is ``(ij, ik, jk)``.
+    ``near`` is all false over the nodes and is left so: one byte each, it stays in the first
+    cache, while ``mark``, the ids of the pairs, is only read for a triangle. Returns the row and
+    edge to go on from, and how many triangles were written; a triangle of rows i < j < k is
+    ``(ij, ik, jk)``.
     """
     capacity = out.shape[1]
     filled = 0
@@ -97,7 +100,8 @@ def list_oriented(
         begin, end = row_ptr[row], row_ptr[row + 1]
         if end - begin > 1:
             for e in range(begin, end):
-                mark[head[e]] = pair[e] + 1
+                near[head[e]] = True
+                mark[head[e]] = pair[e]
             full = False
             e = max(edge, begin)
             while e < end:
@@ -105,16 +109,16 @@ def list_oriented(
                 if filled + (row_ptr[j + 1] - row_ptr[j]) > capacity:
                     full = True
                     break
-                for f in range(row_ptr[j], row_ptr[j + 1]):
-                    other = mark[head[f]]
-                    if other > 0:
+                far = head[row_ptr[j] : row_ptr[j + 1]]
+                for f in range(far.size):
+                    if near[np.uint32(far[f])]:
                         out[0, filled] = pair[e]
-                        out[1, filled] = other - 1
-                        out[2, filled] = pair[f]
+                        out[1, filled] = mark[far[f]]
+                        out[2, filled] = pair[row_ptr[j] + f]
                         filled += 1
                 e += 1
             for g in range(begin, end):
-                mark[head[g]] = 0
+                near[head[g]] = False
             if full:
                 return row, e, filled
         row += 1

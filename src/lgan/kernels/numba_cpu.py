@@ -2,31 +2,21 @@
 
 Every loop works on planes ``[n, F]`` of a tensor ``[K, n, F]`` and is given a range of planes and
 a range of columns, so that threads never write to the same place: no atomics, and the same bits
-whatever the number of threads. The interpreter lock is released; :func:`in_threads` splits work.
+whatever the number of threads. The interpreter lock is released; see :mod:`lgan.kernels.threads`.
 """
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from contextvars import ContextVar
-from functools import cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import torch
 from numba import njit
 
 Array = np.ndarray[Any, Any]
 
 __all__ = [
     "add_rows",
-    "by_planes",
     "ego_sum_backward",
     "ego_sum_forward",
-    "in_threads",
     "linear_sum",
-    "model_threads",
     "norm_backward",
     "norm_forward",
     "segment_spread",
@@ -34,76 +24,8 @@ __all__ = [
     "take_rows",
 ]
 
-# Elements below which a second thread costs more than it saves (measured: about 50 us a hand-off).
-SMALL = 1 << 16
-# Columns are split only into parts at least this wide: a cache line of float32.
-NARROW = 16
 # Sums keep their order, so that results repeat; a product and a sum may be rounded once.
 FAST = {"contract", "nsz"}
-
-
-_threads: ContextVar[int | None] = ContextVar("lgan_threads", default=None)
-
-
-@contextmanager
-def model_threads() -> Iterator[None]:
-    """Inside, threads take models apart, and the operations of torch use one thread each.
-
-    Two pools that share the cores get in each other's way: the threads of one wait actively for
-    its next piece of work while those of the other have some.
-    """
-    threads = torch.get_num_threads()
-    token = _threads.set(threads)
-    torch.set_num_threads(1)
-    _keep_freed_memory()
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-        _threads.reset(token)
-
-
-def _keep_freed_memory() -> None:
-    """Let the allocator reuse the arrays of a step instead of giving them back to the system.
-
-    The thresholds of glibc's allocator grow with the blocks it sees freed, up to 32 MiB. Before
-    that, every step takes its arrays from the system anew, page by page.
-    """
-    torch.empty((32 << 20) - 8192, dtype=torch.uint8)
-
-
-@cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(
-        threads, thread_name_prefix="lgan", initializer=torch.set_num_threads, initargs=(1,)
-    )
-
-
-def by_planes(loop: Callable[[int, int], None], planes: int, work: int) -> None:
-    """Call ``loop(k0, k1)`` over parts of the planes, one a thread of :func:`model_threads`."""
-    threads = (_threads.get() or 1) if work >= SMALL else 1
-    cuts = [planes * i // threads for i in range(threads + 1)]
-    parts = [part for part in pairwise(cuts) if part[0] < part[1]]
-    waiting = [_pool(threads).submit(loop, *part) for part in parts[1:]]
-    loop(*parts[0])
-    for job in waiting:
-        job.result()
-
-
-def in_threads(loop: Callable[..., None], planes: int, columns: int, work: int, *args: Any) -> None:
-    """Call ``loop(*args, k0, k1, c0, c1)`` over parts of the planes, or of the columns of one."""
-    threads = (_threads.get() or torch.get_num_threads()) if work >= SMALL else 1
-    if planes >= threads:
-        cuts = [planes * i // threads for i in range(threads + 1)]
-        parts = [(a, b, 0, columns) for a, b in pairwise(cuts)]
-    else:
-        threads = max(1, min(threads, columns // NARROW))
-        cuts = [columns * i // threads for i in range(threads + 1)]
-        parts = [(0, planes, a, b) for a, b in pairwise(cuts)]
-    waiting = [_pool(threads).submit(loop, *args, *part) for part in parts[1:]]
-    loop(*args, *parts[0])
-    for job in waiting:
-        job.result()
 
 
 @njit(nogil=True, cache=True, inline="always")

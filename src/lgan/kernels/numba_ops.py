@@ -12,6 +12,7 @@ from torch import Tensor
 from lgan.kernels import numba_cpu
 from lgan.kernels.first_order import first_order
 from lgan.kernels.incidence import Incidence
+from lgan.kernels.threads import in_threads
 
 __all__ = ["EgoSum", "LinearSum", "Norm", "SegmentSum"]
 
@@ -38,7 +39,7 @@ class EgoSum(torch.autograd.Function):
         ctx.rest = (code, incidence, width, relu)
         out = a.new_zeros(a.shape)
         pairs, multiplicity, ptr, opposite, _ = incidence.arrays
-        numba_cpu.in_threads(
+        in_threads(
             numba_cpu.ego_sum_forward,
             a.size(0),
             width,
@@ -56,7 +57,7 @@ class EgoSum(torch.autograd.Function):
         code, incidence, width, relu = ctx.rest
         grad_a, grad_table = a.new_zeros(a.shape), table.new_zeros(table.shape)
         pairs, multiplicity, ptr, opposite, _ = incidence.arrays
-        numba_cpu.in_threads(
+        in_threads(
             numba_cpu.ego_sum_backward,
             a.size(0),
             width,
@@ -77,7 +78,7 @@ class LinearSum(torch.autograd.Function):
         ctx.rest = (incidence, width, transposed)
         out = a.new_zeros(a.shape)
         pairs, multiplicity, _, _, triangles = incidence.arrays
-        numba_cpu.in_threads(
+        in_threads(
             numba_cpu.linear_sum,
             a.size(0),
             width,
@@ -113,7 +114,7 @@ class Norm(torch.autograd.Function):
         statistics = scale.new_empty((2, *scale.shape))  # mean, reciprocal deviation
         mean, rstd = statistics.numpy()
         weights = _array(weight)
-        numba_cpu.in_threads(
+        in_threads(
             numba_cpu.norm_forward,
             x.size(0),
             x.size(2),
@@ -133,7 +134,7 @@ class Norm(torch.autograd.Function):
         grad_x = x.new_empty(x.shape)
         grad_scale, grad_shift = scale.new_empty(scale.shape), scale.new_empty(scale.shape)
         mean, rstd = statistics.numpy()
-        numba_cpu.in_threads(
+        in_threads(
             numba_cpu.norm_backward,
             x.size(0),
             x.size(2),
@@ -154,7 +155,7 @@ class SegmentSum(torch.autograd.Function):
         ctx.rows = x.size(1)
         out = x.new_zeros((x.size(0), ptr.numel() - 1, x.size(2)))
         arrays = (_array(x), _array(weight), ptr.numpy(), out.numpy())
-        numba_cpu.in_threads(numba_cpu.segment_sum, x.size(0), x.size(2), x.numel(), *arrays)
+        in_threads(numba_cpu.segment_sum, x.size(0), x.size(2), x.numel(), *arrays)
         return out
 
     @staticmethod
@@ -164,7 +165,5 @@ class SegmentSum(torch.autograd.Function):
         weight, ptr = ctx.saved_tensors
         out = grad.new_zeros((grad.size(0), ctx.rows, grad.size(2)))
         arrays = (_array(grad), _array(weight), ptr.numpy(), out.numpy())
-        numba_cpu.in_threads(
-            numba_cpu.segment_spread, grad.size(0), grad.size(2), out.numel(), *arrays
-        )
+        in_threads(numba_cpu.segment_spread, grad.size(0), grad.size(2), out.numel(), *arrays)
         return out, None, None

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from lgan.kernels import torch_any
+from lgan.kernels import threads, torch_any
 from lgan.kernels.incidence import Incidence
 
 __all__ = [
@@ -50,11 +50,7 @@ def model_threads(device: torch.device) -> AbstractContextManager[None]:
     Two pools of threads that share the cores get in each other's way, so that the operations of
     torch use one thread each meanwhile.
     """
-    if device.type != "cpu":
-        return nullcontext()
-    from lgan.kernels import numba_cpu
-
-    return numba_cpu.model_threads()
+    return threads.model_threads() if device.type == "cpu" else nullcontext()
 
 
 def compiled(x: Tensor) -> bool:

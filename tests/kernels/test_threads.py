@@ -4,7 +4,7 @@ import torch
 
 import reference
 from lgan import EgoLines, LGANConv, kernels
-from lgan.kernels import numba_cpu
+from lgan.kernels import threads as threads_module
 from lgan.train.stack import stack
 
 
@@ -12,7 +12,7 @@ from lgan.train.stack import stack
 def threads(monkeypatch):
     """Set the number of threads, with no work too small for them."""
     before = torch.get_num_threads()
-    monkeypatch.setattr(numba_cpu, "SMALL", 1)
+    monkeypatch.setattr(threads_module, "SMALL", 1)
     yield torch.set_num_threads
     torch.set_num_threads(before)
 
@@ -60,14 +60,14 @@ def test_the_parts_cover_every_column_of_every_plane_once(planes, columns, count
     def loop(k0: int, k1: int, c0: int, c1: int) -> None:
         seen[k0:k1, c0:c1] += 1
 
-    numba_cpu.in_threads(loop, planes, columns, 1)
+    threads_module.in_threads(loop, planes, columns, 1)
     assert bool((seen == 1).all())
 
 
 def test_small_work_stays_on_the_calling_thread(monkeypatch):
     parts = []
     monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
-    numba_cpu.in_threads(lambda *part: parts.append(part), 8, 64, numba_cpu.SMALL - 1)
+    threads_module.in_threads(lambda *part: parts.append(part), 8, 64, threads_module.SMALL - 1)
     assert parts == [(0, 8, 0, 64)]
 
 
@@ -79,7 +79,7 @@ def test_an_error_in_a_thread_reaches_the_caller(threads):
             raise RuntimeError("in the second half")
 
     with pytest.raises(RuntimeError, match="in the second half"):
-        numba_cpu.in_threads(loop, 2, 8, 1)
+        threads_module.in_threads(loop, 2, 8, 1)
 
 
 def _trained_layer(models: int, comb: str) -> list[torch.Tensor]:
@@ -88,7 +88,7 @@ def _trained_layer(models: int, comb: str) -> list[torch.Tensor]:
     layer = stack([LGANConv(8, 16, residual=True, comb=comb) for _ in range(models)])
     x = torch.randn(models, 40, 8, requires_grad=True)
     edges = reference.edge_index(nx.gnp_random_graph(40, 0.3, seed=0))
-    with numba_cpu.model_threads():
+    with threads_module.model_threads():
         out = layer(x, edges)
         (out * torch.randn(out.shape)).sum().backward()
     return [out.detach(), *layer.buffers(), x.grad, *(p.grad for p in layer.parameters())]
@@ -115,6 +115,6 @@ def test_every_plane_goes_to_one_thread(planes, count, threads):
     def loop(k0: int, k1: int) -> None:
         seen[k0:k1] += 1
 
-    with numba_cpu.model_threads():
-        numba_cpu.by_planes(loop, planes, 1)
+    with threads_module.model_threads():
+        threads_module.by_planes(loop, planes, 1)
     assert bool((seen == 1).all())

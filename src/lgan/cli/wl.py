@@ -1,0 +1,160 @@
+"""`lgan wl`: which tests tell two graphs apart, and the tables of the hierarchy."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lgan import wl as laboratory
+from lgan._optional import require
+from lgan.cli import options
+from lgan.cli.screen import console, print_json, table
+from lgan.data.pairs import BREC, load_brec
+from lgan.graph.named import NAMES, named_graph
+from lgan.wl.hierarchy import BREC_TESTS, brec_rows, small_graphs_rows
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["wl"]
+
+
+def wl(
+    graphs: Annotated[
+        list[str],
+        typer.Argument(
+            help="Two graphs, or `hierarchy`. A graph is a name (rook4x4, csl(41,9), cfi(k4)), "
+            "a graph6 string, a file with an edge `u v` a line, or smiles:… for a molecule."
+        ),
+    ],
+    test: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Tests to run, again and again.", show_default="all but those on triples"
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw both graphs with their stable colours (PNG or SVG).")
+    ] = None,
+    colours: Annotated[str, typer.Option(help="Test whose colours to draw.")] = "1-wl",
+    max_nodes: Annotated[
+        int, typer.Option(min=3, max=9, help="Hierarchy: all connected graphs up to this order.")
+    ] = 7,
+    brec: Annotated[
+        Path | None, typer.Option(help="Hierarchy: folder with the raw graphs of BREC.")
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Say which tests tell two graphs apart, and in which round.
+
+    Examples: lgan wl hexagon two-triangles --plot pair.png, lgan wl rook4x4 shrikhande,
+    lgan wl hierarchy --max-nodes 7 --brec FOLDER
+    """
+    for name in (*(test or ()), colours):
+        if name not in laboratory.TESTS:
+            raise typer.BadParameter(
+                f"unknown test {name!r}. Choose from: {', '.join(laboratory.TESTS)}."
+            )
+    if graphs == ["hierarchy"]:
+        _hierarchy(max_nodes, brec, test, as_json=as_json)
+        return
+    if len(graphs) != 2:
+        raise typer.BadParameter(f"give two graphs, or `hierarchy`; got {len(graphs)}.")
+    a, b = (_graph(text) for text in graphs)
+    rows = laboratory.compare(a, b, tests=test)
+    if plot is not None:
+        from lgan.wl.draw import draw_pair
+
+        draw_pair(a, b, plot, test=colours, names=graphs)
+    if as_json:
+        print_json([vars(row) for row in rows])
+        return
+    table(
+        f"{graphs[0]} ({len(a)} nodes, {a.size()} edges) and "
+        f"{graphs[1]} ({len(b)} nodes, {b.size()} edges)",
+        ["test", "separates", "round", "what it is"],
+        [
+            [r.test, "yes" if r.separates else "no", "" if r.round is None else str(r.round),
+             laboratory.TESTS[r.test].place]
+            for r in rows
+        ],
+        "Round 0 is the colours before refinement; all tests run until nothing changes.",
+    )  # fmt: skip
+    if plot is not None:
+        console.print(f"picture: {plot}", soft_wrap=True)
+
+
+def _graph(text: str) -> "nx.Graph":
+    if text.startswith("smiles:"):
+        return _molecule(text.removeprefix("smiles:"))
+    if Path(text).is_file():
+        return _edge_list(Path(text))
+    try:
+        return named_graph(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error} It is no file either.") from error
+
+
+def _edge_list(path: Path) -> "nx.Graph":
+    networkx = require("networkx")
+    graph = networkx.Graph()
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        words = line.split("#")[0].replace(",", " ").split()
+        if len(words) == 1:
+            graph.add_node(words[0])
+        elif len(words) == 2:
+            graph.add_edge(*words)
+        elif words:
+            raise ValueError(
+                f"{path}, line {number}: expected an edge `u v` or a node `u`, got {line!r}."
+            )
+    return graph
+
+
+def _molecule(smiles: str) -> "nx.Graph":
+    networkx, chemistry = require("networkx"), require("rdkit.Chem")
+    molecule: Any = chemistry.MolFromSmiles(smiles)
+    if molecule is None:
+        raise typer.BadParameter(f"{smiles!r} is not a SMILES string that RDKit can read.")
+    graph = networkx.Graph()
+    for atom in molecule.GetAtoms():
+        graph.add_node(atom.GetIdx(), label=atom.GetSymbol())
+    graph.add_edges_from((b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in molecule.GetBonds())
+    return graph
+
+
+def _hierarchy(
+    max_nodes: int, brec: Path | None, tests: list[str] | None, *, as_json: bool
+) -> None:
+    chosen = {} if tests is None else {"tests": tests}
+    with console.status("refining all connected graphs"):
+        small = list(small_graphs_rows(range(3, max_nodes + 1), **chosen))
+    large = []
+    if brec is not None:
+        pairs = load_brec(brec)
+        for number, name in enumerate(tests or BREC_TESTS, 1):
+            of = len(tests or BREC_TESTS)
+            with console.status(f"BREC: {name} ({number} of {of})"):
+                large += list(brec_rows(pairs, tests=[name]))
+    if as_json:
+        print_json({"small": [vars(r) for r in small], "brec": [vars(r) for r in large]})
+        return
+    names = list(small[0].unseparated)
+    table(
+        "Pairs of connected graphs that a test does not tell apart",
+        ["nodes", "graphs", *names],
+        [[str(r.n), f"{r.graphs:,}", *(f"{r.unseparated[n]:,}" for n in names)] for r in small],
+    )
+    if large:
+        table(
+            "BREC: pairs told apart, of 400",
+            ["test", *BREC, "total", "seconds"],
+            [
+                [r.test, *(str(r.separated[c]) for c in BREC), str(r.total), f"{r.seconds:.1f}"]
+                for r in large
+            ],
+        )
+
+
+# Names a person may want to see are part of the help.
+wl.__doc__ = f"{wl.__doc__}\n\n    Names: {', '.join(NAMES)}.\n    "

@@ -1,0 +1,141 @@
+"""Compiled loops of exact interning: integers, and multisets of integers."""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+Array = np.ndarray[Any, Any]
+
+__all__ = ["first_ids", "mixed", "multiset_hashes", "multisets_agree"]
+
+
+@njit(nogil=True, cache=True, inline="always")
+def mixed(word: Any) -> Any:
+    """The finaliser of SplitMix64, a bijection of 64-bit words."""
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+@njit(nogil=True, cache=True)
+def first_ids(key: Array) -> tuple[Array, int]:
+    """Equal keys get equal ids, numbered in the order of first occurrence; and how many there are.
+
+    Open addressing; keys themselves are compared, so the ids are exact.
+    """
+    size = 16
+    while size < 2 * key.size:
+        size *= 2
+    mask = np.uint64(size - 1)
+    slot_key = np.empty(size, np.int64)
+    slot_id = np.full(size, -1, np.int32)
+    ids = np.empty(key.size, np.int32)
+    count = 0
+    for i in range(key.size):
+        slot = mixed(np.uint64(key[i])) & mask
+        while slot_id[slot] >= 0 and slot_key[slot] != key[i]:
+            slot = (slot + np.uint64(1)) & mask
+        if slot_id[slot] < 0:
+            slot_id[slot] = count
+            slot_key[slot] = key[i]
+            count += 1
+        ids[i] = slot_id[slot]
+    return ids, count
+
+
+@njit(nogil=True, cache=True)
+def multiset_hashes(ptr: Array, source: Array, value: Array, weight: Array, seed: int) -> Array:
+    """One word per row: the sum of ``weight`` times a random word for every ``value``.
+
+    Row ``r`` holds the sources ``source[ptr[r]:ptr[r + 1]]``; an empty ``source`` stands for
+    ``0, 1, 2, …``, an empty ``weight`` for ones. Equal multisets have equal words.
+    """
+    share = np.empty(value.size, np.uint64)
+    for s in range(value.size):
+        share[s] = mixed(mixed(np.uint64(value[s]) + np.uint64(seed)))
+        if weight.size:
+            share[s] *= np.uint64(weight[s])
+    word = np.empty(ptr.size - 1, np.int64)
+    for row in range(ptr.size - 1):
+        total = np.uint64(0)
+        for e in range(ptr[row], ptr[row + 1]):
+            total += share[source[e] if source.size else e]
+        word[row] = np.int64(mixed(total))
+    return word
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _slot_of(value: Any, stamp: int, slot_value: Array, slot_stamp: Array, mask: Any) -> Any:
+    """The slot that holds ``value``, or the free one where it belongs."""
+    slot = mixed(np.uint64(value)) & mask
+    while slot_stamp[slot] == stamp and slot_value[slot] != value:
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@njit(nogil=True, cache=True)
+def multisets_agree(
+    ptr: Array, source: Array, value: Array, weight: Array, ids: Array, order: Array
+) -> bool:
+    """Whether all rows with one id hold the same multiset, by counting every value.
+
+    ``order`` lists the rows by id. The first row of an id is counted in a table; another row
+    agrees with it if no value occurs more often and the totals are equal.
+    """
+    longest = 0
+    for row in range(ptr.size - 1):
+        longest = max(longest, ptr[row + 1] - ptr[row])
+    size = 16
+    while size < 2 * longest:
+        size *= 2
+    slot_value = np.zeros(size, np.int64)
+    slot_stamp = np.full(size, -1, np.int64)  # the group a slot was last used for
+    slot_count = np.zeros(size, np.int64)
+    slot_row = np.zeros(size, np.int64)  # the row `slot_seen` belongs to
+    slot_seen = np.zeros(size, np.int64)
+    begin = 0
+    while begin < order.size:
+        first = order[begin]
+        end = begin + 1
+        while end < order.size and ids[order[end]] == ids[first]:
+            end += 1
+        if end - begin > 1:
+            size = 16  # few slots for a short row: they stay in the cache
+            while size < 2 * (ptr[first + 1] - ptr[first]):
+                size *= 2
+            mask = np.uint64(size - 1)
+            total = 0
+            for e in range(ptr[first], ptr[first + 1]):
+                s = source[e] if source.size else e
+                amount = weight[s] if weight.size else 1
+                slot = _slot_of(value[s], begin, slot_value, slot_stamp, mask)
+                if slot_stamp[slot] != begin:
+                    slot_stamp[slot] = begin
+                    slot_value[slot] = value[s]
+                    slot_count[slot] = 0
+                    slot_row[slot] = first
+                slot_count[slot] += amount
+                total += amount
+            for i in range(begin + 1, end):
+                row = order[i]
+                seen = 0
+                for e in range(ptr[row], ptr[row + 1]):
+                    s = source[e] if source.size else e
+                    amount = weight[s] if weight.size else 1
+                    if amount == 0:
+                        continue
+                    slot = _slot_of(value[s], begin, slot_value, slot_stamp, mask)
+                    if slot_stamp[slot] != begin:
+                        return False
+                    if slot_row[slot] != row:
+                        slot_row[slot] = row
+                        slot_seen[slot] = 0
+                    slot_seen[slot] += amount
+                    if slot_seen[slot] > slot_count[slot]:
+                        return False
+                    seen += amount
+                if seen != total:
+                    return False
+        begin = end
+    return True

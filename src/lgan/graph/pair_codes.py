@@ -1,0 +1,119 @@
+"""Structural codes of pairs: a few integers per edge, computed once per graph (THEORY, section 5).
+
+With ``k_q`` the number of K4 on the triangle ``t, p, q``, the code of an edge ``tp`` holds
+
+=======  ==================================================================
+``T``    triangles on it
+``Q``    cycles of length 4 on it
+``S1``   ``Σ_q k_q`` over its triangles
+``S2``   ``Σ_q k_q²`` over its triangles
+``C``    a colour that knows all these and more, see :func:`pair_colours`
+=======  ==================================================================
+
+The first four are counted, nothing is listed, and the counts of a graph of twin classes are those
+of the edges its pairs stand for: a class is a clique, so every count over neighbours becomes a
+weighted count over closed neighbourhoods. Colours are those of the graph with its twins apart.
+"""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lgan.graph.expansion import expand_classes
+from lgan.graph.interning import intern_tuples
+from lgan.graph.pair_colours import pair_colours, refuse_dense
+
+__all__ = ["LEVELS", "pair_codes"]
+
+LEVELS: dict[str, tuple[str, ...]] = {
+    "none": (),
+    "triangles": ("T",),
+    "cycles": ("T", "Q"),
+    "full": ("T", "Q", "S1", "S2"),
+    "local": ("T", "Q", "S1", "S2", "C"),
+    "folklore": ("T", "Q", "S1", "S2", "C"),
+}
+# How far apart the nodes may be whose pairs are coloured.
+RADIUS: dict[str, int | None] = {"local": 3, "folklore": None}
+
+
+def pair_codes(
+    pair_index: Tensor, num_nodes: int, level: str, *, multiplicity: Tensor | None = None
+) -> Tensor:
+    """The structural code of every pair ``[P, c]`` int64, one column per count of the level.
+
+    ``T`` costs O(m · arboricity), ``Q`` O(Σ d²) at most, ``S1`` and ``S2`` the sum over all
+    triangles of their least degree. Memory is O(n + m).
+
+    Args:
+        pair_index: Pairs ``[2, P]`` as ``undirected_pairs`` returns them, of one graph or of a
+            disjoint union; where twins are merged, as :class:`EgoLines` has them.
+        num_nodes: Number of nodes (classes).
+        level: A name of ``LEVELS``: ``"none"``, ``"triangles"``, ``"cycles"``, ``"full"``, or
+            with colours of pairs ``"local"`` (distance up to 3) and ``"folklore"`` (any
+            distance: above 3-WL). A colour is a category, not a number: it says only which pairs
+            of the union given are alike.
+        multiplicity: Twins each node stands for ``[num_nodes]``, if any were merged.
+
+    Example:
+        >>> k4 = torch.tensor([[0, 0, 0, 1, 1, 2], [1, 2, 3, 2, 3, 3]])
+        >>> pair_codes(k4, 4, "full")[0].tolist()  # 2 triangles, 2 cycles, each in the one K4
+        [2, 2, 2, 2]
+    """
+    if level not in LEVELS:
+        raise ValueError(f"`level` must be one of {', '.join(LEVELS)}, got {level!r}.")
+    num_pairs = pair_index.size(1)
+    if level == "none" or num_pairs == 0:
+        size = (num_pairs, len(LEVELS[level]))
+        return torch.zeros(size, dtype=torch.int64, device=pair_index.device)
+    if level in RADIUS:
+        return _with_colours(pair_index, num_nodes, level, multiplicity)
+    return _counts(pair_index, num_nodes, level, multiplicity)
+
+
+def _counts(pair_index: Tensor, num_nodes: int, level: str, multiplicity: Tensor | None) -> Tensor:
+    from lgan.graph.pair_codes_numba import (
+        closed_lists,
+        count_common,
+        count_cycles,
+        count_k4,
+        two_step_cost,
+    )
+
+    u, v = pair_index.cpu().to(torch.int32).numpy()
+    k = np.ones(num_nodes, np.int64)
+    if multiplicity is not None:
+        k = multiplicity.cpu().numpy().astype(np.int64)
+    ptr, node, pair = closed_lists(u, v, num_nodes)
+    degree = np.diff(ptr)
+    owner, other = np.where(degree[u] > degree[v], (u, v), (v, u))
+    closed = count_common(ptr, node, k, np.argsort(owner, kind="stable"), owner, other)
+    columns = [closed - 2]
+    if "Q" in LEVELS[level]:
+        cost = two_step_cost(ptr, node)
+        owner, other = np.where(cost[u] < cost[v], (u, v), (v, u))
+        order = np.argsort(owner, kind="stable")
+        columns.append(count_cycles(ptr, node, k, order, owner, other))
+    if "S1" in LEVELS[level]:
+        columns += count_k4(ptr, node, pair, k, u, v, closed)
+    return torch.from_numpy(np.stack(columns, axis=1)).to(pair_index.device)
+
+
+def _with_colours(
+    pair_index: Tensor, num_nodes: int, level: str, multiplicity: Tensor | None
+) -> Tensor:
+    if multiplicity is None:
+        multiplicity = torch.ones(num_nodes, dtype=torch.int64)
+    # Colours need the twins apart: each sees every wedge of its own.
+    k, pairs = multiplicity.cpu().long(), pair_index.cpu().long()
+    u, v = pairs
+    degree = torch.zeros(num_nodes, dtype=torch.int64).index_add_(0, u, k[v])
+    degree = degree.index_add_(0, v, torch.where(u == v, 0, k[u])) - (k > 1).long()
+    refuse_dense(torch.repeat_interleave(degree, k).numpy())
+    counts = _counts(pair_index, num_nodes, level, multiplicity)
+    edges, pair = expand_classes(pairs, k)
+    code = torch.from_numpy(intern_tuples(*counts.cpu().numpy().T))[pair]
+    colour = pair_colours(edges, int(k.sum()), radius=RADIUS[level], initial=code)
+    of_pair = torch.empty(pairs.size(1), dtype=torch.int64)
+    of_pair[pair] = colour
+    return torch.cat([counts, of_pair[:, None].to(counts.device)], dim=1)

@@ -1,0 +1,103 @@
+"""The refinements of LGAN and of its relatives (THEORY, section 1).
+
+``c`` is the colour of a node in the last round, ``{{ }}`` a multiset, ``{a, b}`` an unordered
+pair, ``Δ(t)`` the edges inside ``N(t)`` and ``T_tp`` the number of triangles on the edge ``tp``.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from lgan.graph.interning import Colours, intern_multisets, intern_tuples
+from lgan.graph.pair_codes import pair_codes
+from lgan.wl.graphs import LabelledGraphs
+from lgan.wl.neighbourhoods import Neighbourhoods
+from lgan.wl.refinement import Colouring
+
+__all__ = ["code_wl", "edge_triangles_wl", "lgan_wl", "linear_wl", "nested_wl"]
+
+
+def lgan_wl(
+    graphs: LabelledGraphs, *, residual: bool = False, include_input: bool = False
+) -> Colouring:
+    """``{{ {c_t, c_p} : p ∈ N(t) }}, {{ {c_p, c_q} : pq ∈ Δ(t) }}``, the power of an LGAN.
+
+    Args:
+        graphs: The graphs.
+        residual: Put ``c_t`` in front, as LGAN-res does.
+        include_input: Let the skip-cat begin with the input rather than with the first layer.
+    """
+    sees = Neighbourhoods(graphs)
+    u, v = graphs.pairs
+
+    def step(colour: Colours) -> Colours:
+        a, b = colour[u], colour[v]
+        pair = intern_tuples(np.minimum(a, b), np.maximum(a, b))
+        target = intern_multisets(sees.neighbours, np.tile(pair, 2))
+        neighbour = intern_multisets(sees.triangles, np.tile(pair, 3))
+        return intern_tuples(*([colour] if residual else []), target, neighbour)
+
+    return _node_colouring(graphs, step, include_input=residual or include_input)
+
+
+def linear_wl(graphs: LabelledGraphs) -> Colouring:
+    """LGAN with the linear pair sum: ``d_t [c_t] + Σ_p [c_p]`` and ``Σ_p T_tp [c_p]``.
+
+    ``[c]`` is the unit vector of the colour ``c``; the sums are what a layer computes from
+    one-hot colours, see ``LGAN(comb="linear")``.
+    """
+    sees = Neighbourhoods(graphs)
+
+    def step(colour: Colours) -> Colours:
+        far, near = sees.far(colour), sees.near(colour)
+        target = intern_multisets(sees.ends, np.concatenate([far, near]))
+        return intern_tuples(target, intern_multisets(sees.neighbour_triangles, far))
+
+    return _node_colouring(graphs, step, include_input=False)
+
+
+def edge_triangles_wl(graphs: LabelledGraphs) -> Colouring:
+    """``c_t, {{ (c_p, T_tp) : p ∈ N(t) }}``: 1-WL with one static number on each edge."""
+    return _edge_feature_wl(graphs, graphs.lines.pair_triangles.numpy())
+
+
+def code_wl(graphs: LabelledGraphs, level: str = "full") -> Colouring:
+    """``c_t, {{ (c_p, code_tp) : p ∈ N(t) }}`` with a structural code of the edge."""
+    lines = graphs.lines
+    code = pair_codes(lines.pair_index, lines.num_nodes, level, multiplicity=lines.multiplicity)
+    return _edge_feature_wl(graphs, intern_tuples(*code.numpy().T))
+
+
+def nested_wl(graphs: LabelledGraphs) -> Colouring:
+    """``c_t, {{ (c_p, {{ c_q : q common neighbour of t and p }}) : p ∈ N(t) }}``."""
+    sees = Neighbourhoods(graphs)
+
+    def step(colour: Colours) -> Colours:
+        common = intern_multisets(sees.common, sees.at_common(colour))
+        seen = intern_tuples(sees.far(colour), np.tile(common, 2))
+        return intern_tuples(colour, intern_multisets(sees.neighbours, seen))
+
+    return _node_colouring(graphs, step)
+
+
+def _edge_feature_wl(graphs: LabelledGraphs, feature: Colours) -> Colouring:
+    sees = Neighbourhoods(graphs)
+    both = np.tile(feature, 2)
+
+    def step(colour: Colours) -> Colours:
+        seen = intern_tuples(sees.far(colour), both)
+        return intern_tuples(colour, intern_multisets(sees.neighbours, seen))
+
+    return _node_colouring(graphs, step)
+
+
+def _node_colouring(
+    graphs: LabelledGraphs, step: Callable[[Colours], Colours], *, include_input: bool = True
+) -> Colouring:
+    return Colouring(
+        graphs.labels,
+        step,
+        graphs.node_ptr,
+        weight=graphs.multiplicity,
+        include_input=include_input,
+    )

@@ -1,0 +1,62 @@
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from lgan.wl import LabelledGraphs, distinguishes, refine
+
+
+def test_networkx_and_pyg_graphs_are_read_alike() -> None:
+    paw = nx.Graph([(0, 1), (1, 2), (0, 2), (2, 3)])
+    edges = torch.tensor([[0, 1, 2, 2, 1, 0], [1, 2, 0, 3, 0, 1]])
+    union = LabelledGraphs.of([paw, Data(edge_index=edges, num_nodes=4)])
+    assert union.node_ptr.tolist() == [0, 4, 8]
+    assert union.labels.tolist() == [0] * 8
+    assert np.array_equal(union.pairs[:, :4] + 4, union.pairs[:, 4:])
+    assert union.pair_ptr.tolist() == [0, 4, 8]
+
+
+def test_labels_are_shared_by_all_graphs() -> None:
+    a, b = nx.path_graph(2), nx.path_graph(2)
+    nx.set_node_attributes(a, {0: "C", 1: "N"}, "label")
+    nx.set_node_attributes(b, {0: "N"}, "label")
+    assert LabelledGraphs.of([a, b]).labels.tolist() == [0, 1, 1, 2]
+
+
+def test_rows_of_x_are_labels() -> None:
+    edges = torch.tensor([[0, 1], [1, 2]])
+    x = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    union = LabelledGraphs.of([Data(x=x, edge_index=edges), Data(x=1 - x, edge_index=edges)])
+    assert union.labels.tolist() == [0, 1, 0, 1, 0, 1]
+    assert distinguishes(Data(x=x, edge_index=edges), Data(x=1 - x, edge_index=edges), test="1-wl")
+
+
+def test_names_of_nodes_loops_and_parallel_edges_do_not_matter() -> None:
+    odd = nx.MultiGraph([("x", "y"), ("y", "x"), ("y", "z"), ("z", "z")])
+    assert not distinguishes(odd, nx.path_graph(3), test="2-fwl")
+
+
+def test_a_subset_is_those_graphs() -> None:
+    graphs = [nx.path_graph(3), nx.complete_graph(4), nx.star_graph(3)]
+    for i, graph in enumerate(graphs):
+        nx.set_node_attributes(graph, i, "label")
+    chosen = LabelledGraphs.of(graphs).subset([2, 0])
+    expected = LabelledGraphs.of([graphs[2], graphs[0]])
+    assert np.array_equal(chosen.pairs, expected.pairs)
+    assert np.array_equal(chosen.node_ptr, expected.node_ptr)
+    assert chosen.labels.tolist() == [2] * 4 + [0] * 3
+
+
+@pytest.mark.parametrize(
+    ("graphs", "error", "message"),
+    [
+        ([nx.DiGraph([(0, 1)])], ValueError, "must be undirected"),
+        (["C~"], TypeError, r"networkx.Graph or a PyG Data object, got str.*named_graph"),
+        (7, TypeError, "list of graphs or a `GraphUnion`, got int"),
+        ([Data(edge_index=torch.tensor([[0], [5]]), num_nodes=2)], ValueError, "from 0 to 1"),
+    ],
+)
+def test_other_things_are_refused(graphs: object, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        refine(graphs, test="1-wl")  # type: ignore[arg-type]
