@@ -180,3 +180,20 @@ def test_another_seed_gives_other_folds_weights_and_curves(union, factory):
     ]
     assert results[0].info["folds"] != results[1].info["folds"]
     assert not torch.equal(results[0].loss, results[1].loss)
+
+
+def test_running_out_of_gpu_memory_halves_the_models_at_a_time(monkeypatch, caplog, union, factory):
+    whole = cross_validate(factory(), union, folds=4, config=CONFIG)
+    train_together, sizes = folds_module.train_together, []
+
+    def limited(union, build, jobs, **settings):
+        sizes.append(len(jobs))
+        if len(jobs) > 1:
+            raise torch.OutOfMemoryError
+        return train_together(union, build, jobs, **settings)
+
+    monkeypatch.setattr(folds_module, "train_together", limited)
+    again = cross_validate(factory(), union, folds=4, config=CONFIG)
+    assert sizes == [4, 2, 1, 1, 1, 1]
+    assert "2 models at a time" in caplog.text
+    assert torch.equal(whole.test, again.test)

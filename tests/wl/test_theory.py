@@ -12,6 +12,7 @@ import torch
 import lgan
 from lgan import wl
 from lgan.graph.named import named_graph
+from lgan.graph.pair_colours import pair_colours
 from lgan.wl import LabelledGraphs, RefinementResult
 from lgan.wl.small_graphs import connected_graphs, labelled_graphs, small_graph, union
 
@@ -252,12 +253,18 @@ def test_hierarchy_holds_on_all_small_graphs(
     assert all(map(finer, classes(strong), classes(weak)))
 
 
-@pytest.mark.parametrize(("code", "fwl"), [("code-local", "2-fwl-3"), ("code-folklore", "2-fwl")])
-def test_colours_of_edges_say_all_that_2fwl_does_on_connected_graphs(code: str, fwl: str) -> None:
+@pytest.mark.parametrize(("radius", "fwl"), [(3, "2-fwl-3"), (None, "2-fwl")])
+def test_connected_graphs_that_2fwl_separates_share_no_edge_colour(
+    radius: int | None, fwl: str
+) -> None:
     regular = [nx.random_regular_graph(3, 14, seed=s) for s in range(30)]
     sets = [union(connected_graphs(7), 7), LabelledGraphs.of(filter(nx.is_connected, regular))]
     for graphs in sets:
-        assert finer(wl.refine(graphs, test=code).classes, wl.refine(graphs, test=fwl).classes)
+        pair_index = graphs.lines.pair_index
+        colours = pair_colours(pair_index, graphs.num_nodes, radius=radius, rounds=None)
+        graph = np.repeat(np.arange(graphs.num_graphs), np.diff(graphs.pair_ptr))
+        classes = wl.refine(graphs, test=fwl).classes[graph]
+        assert finer(colours.numpy(), classes)
 
 
 def test_2fwl_exceeds_lgan() -> None:
@@ -371,7 +378,7 @@ def test_update_does_not_see_the_edges_of_the_line_graph() -> None:
     assert apex["lgan-line-edges"][0] != apex["lgan-line-edges"][1]
 
 
-@pytest.mark.parametrize("n", [6, 7, 8])
+@pytest.mark.parametrize("n", [6, 7, 8, pytest.param(9, marks=pytest.mark.slow)])
 def test_lgan_is_1wl_with_triangle_counts_on_small_graphs(n: int) -> None:
     graphs = union(connected_graphs(n), n)
     a, b = (wl.refine(graphs, test=test).classes for test in ("lgan", "1-wl-triangles"))

@@ -45,7 +45,7 @@ def bench(
 ) -> None:
     """Measure speed and memory beside the peers, in one run, and write records and plots.
 
-    Example: lgan bench triangles cv --mirror ../shared/data/tu
+    Example: lgan bench triangles cv --mirror FOLDER
     """
     if quick and full:
         raise typer.BadParameter("`--quick` and `--full` exclude each other. Choose one.")

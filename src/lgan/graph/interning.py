@@ -99,21 +99,26 @@ def intern_multisets(rows: Rows, value: Colours) -> Colours:
 
 
 def intern_hashed(
-    hashes: Callable[[int], Colours], agree: Callable[[Colours, Colours], bool]
+    hashes: Callable[[int], Colours],
+    agree: Callable[[Colours, Colours], bool],
+    *,
+    attempts: int = 8,
 ) -> Colours:
     """Equal things get equal ids, if equal things have equal hashes and others can be noticed.
 
     Args:
         hashes: A word for every thing, given a seed.
         agree: Whether all things with one id are equal, given the ids and the things by id.
+        attempts: How many seeds to try; a second is hardly ever needed.
     """
     from lgan.graph.interning_numba import first_ids
     from lgan.kernels.listing_numba import counting_sort
 
     random = np.random.default_rng(0x16A)
-    while True:
+    for _ in range(attempts):
         ids: Colours
         ids, count = first_ids(hashes(int(random.integers(2**62))))
         order, _ = counting_sort(ids, np.arange(ids.size), count)
         if agree(ids, order):
             return ids
+    raise RuntimeError("Different signatures have the same 64-bit hash, which chance does not do.")

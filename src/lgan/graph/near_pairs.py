@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lgan.graph.interning import intern_hashed, intern_tuples
+from lgan.graph.interning import intern_hashed, intern_integers, intern_tuples
 
 __all__ = ["NearPairs"]
 
 Integers = NDArray[np.integer[Any]]
+
+# Part of the meaning of every word: stored codes are void if it changes.
+_SEED = 0x2545F4914F6CDD1D
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +76,29 @@ class NearPairs:
         )
         return intern_tuples(colour, seen)
 
+    def refined_words(self, word: NDArray[np.int64]) -> NDArray[np.int64]:
+        """One round of 2-FWL on words of 64 bits that mean the same in every graph ``[M]``.
+
+        The new word is a hash of the last and of the words on all wedges. Unlike the colours of
+        :meth:`refined` it does not depend on what other pairs there are; that it tells different
+        signatures apart is verified for the pairs at hand.
+        """
+        from lgan.graph.near_pairs_numba import join_words, wedge_hashes, wedges_agree
+
+        refined: NDArray[np.int64] = join_words(
+            word, wedge_hashes(self.ptr, self.second, word, _SEED)
+        )
+        colour = intern_integers(word).astype(np.int64)
+        intern_hashed(
+            lambda seed: refined,
+            lambda ids, order: (
+                _collision_free(ids, colour)
+                and wedges_agree(self.ptr, self.second, self.reverse, colour, ids, order)
+            ),
+            attempts=1,
+        )
+        return refined
+
     def find(self, u: Integers, v: Integers) -> NDArray[np.int64]:
         """The number of each pair ``(u, v)``, all of which must be near."""
         return np.searchsorted(self._key, self._joint(u, v))
@@ -90,3 +116,8 @@ class NearPairs:
 
     def _joint(self, u: Integers, v: Integers) -> NDArray[np.int64]:
         return u.astype(np.int64) * self.ptr.size + v
+
+
+def _collision_free(ids: Integers, colour: Integers) -> bool:
+    """Whether equal ids always have equal colours."""
+    return int(intern_tuples(ids, colour).max(initial=0)) == int(ids.max(initial=0))

@@ -9,7 +9,9 @@ from lgan.graph.interning_numba import mixed
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["balls", "count_wedges", "wedge_hashes", "wedges_agree"]
+__all__ = ["balls", "count_wedges", "join_words", "wedge_hashes", "wedges_agree"]
+
+START = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit(nogil=True, cache=True)
@@ -98,6 +100,15 @@ def wedge_hashes(start: Array, member: Array, colour: Array, seed: int) -> Array
         for i in range(start[u], start[u + 1]):
             place[member[i]] = -1
     return word.view(np.int64)
+
+
+@njit(nogil=True, cache=True)
+def join_words(a: Array, b: Array) -> Array:
+    """One word for every two."""
+    joined = np.empty(a.size, np.int64)
+    for i in range(a.size):
+        joined[i] = np.int64(mixed(mixed(np.uint64(a[i]) + START) + np.uint64(b[i])))
+    return joined
 
 
 @njit(nogil=True, cache=True)

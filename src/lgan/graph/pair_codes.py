@@ -20,7 +20,6 @@ import torch
 from torch import Tensor
 
 from lgan.graph.expansion import expand_classes
-from lgan.graph.interning import intern_tuples
 from lgan.graph.pair_colours import pair_colours, refuse_dense
 
 __all__ = ["LEVELS", "pair_codes"]
@@ -51,8 +50,8 @@ def pair_codes(
         num_nodes: Number of nodes (classes).
         level: A name of ``LEVELS``: ``"none"``, ``"triangles"``, ``"cycles"``, ``"full"``, or
             with colours of pairs ``"local"`` (distance up to 3) and ``"folklore"`` (any
-            distance: above 3-WL). A colour is a category, not a number: it says only which pairs
-            of the union given are alike.
+            distance). A colour is a category of 63 bits, the same wherever the structure is the
+            same: see :func:`pair_colours`.
         multiplicity: Twins each node stands for ``[num_nodes]``, if any were merged.
 
     Example:
@@ -112,8 +111,8 @@ def _with_colours(
     refuse_dense(torch.repeat_interleave(degree, k).numpy())
     counts = _counts(pair_index, num_nodes, level, multiplicity)
     edges, pair = expand_classes(pairs, k)
-    code = torch.from_numpy(intern_tuples(*counts.cpu().numpy().T))[pair]
-    colour = pair_colours(edges, int(k.sum()), radius=RADIUS[level], initial=code)
+    initial = counts.cpu()[pair]
+    colour = pair_colours(edges, int(k.sum()), radius=RADIUS[level], initial=initial)
     of_pair = torch.empty(pairs.size(1), dtype=torch.int64)
     of_pair[pair] = colour
     return torch.cat([counts, of_pair[:, None].to(counts.device)], dim=1)

@@ -73,21 +73,31 @@ def cross_validate(
             "%d models need more than the memory budget of %.1f GiB: training %d at a time.",
             len(jobs), config.memory_budget / 2**30, together,
         )  # fmt: skip
-    parts = []
-    for start in range(0, len(jobs), together):
+    parts: list[Curves] = []
+    start = 0
+    while start < len(jobs):
         state = None if output is None else Path(output) / f"state-{start}.safetensors"
-        _, curves = train_together(
-            union,
-            factory,
-            jobs[start : start + together],
-            groups=fold,
-            config=config,
-            state=state,
-            resume=resume,
-            about=model,
-            on_epoch=on_epoch,
-        )
+        try:
+            _, curves = train_together(
+                union,
+                factory,
+                jobs[start : start + together],
+                groups=fold,
+                config=config,
+                state=state,
+                resume=resume,
+                about=model,
+                on_epoch=on_epoch,
+            )
+        except torch.OutOfMemoryError:
+            if together == 1:
+                raise
+            together = -(-together // 2)
+            torch.cuda.empty_cache()
+            logger.warning("Out of GPU memory: going on with %d models at a time.", together)
+            continue
         parts.append(curves)
+        start += together
     result = _result(union, jobs, _joined(parts), number, config, model or {}, fold)
     if output is not None:
         result.save(Path(output) / "result.json")

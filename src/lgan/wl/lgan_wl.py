@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lgan.graph.interning import Colours, intern_multisets, intern_tuples
+from lgan.graph.interning import Colours, intern_integers, intern_multisets, intern_tuples
 from lgan.graph.pair_codes import pair_codes
 from lgan.wl.graphs import LabelledGraphs
 from lgan.wl.neighbourhoods import Neighbourhoods
@@ -65,7 +65,8 @@ def code_wl(graphs: LabelledGraphs, level: str = "full") -> Colouring:
     """``c_t, {{ (c_p, code_tp) : p ∈ N(t) }}`` with a structural code of the edge."""
     lines = graphs.lines
     code = pair_codes(lines.pair_index, lines.num_nodes, level, multiplicity=lines.multiplicity)
-    return _edge_feature_wl(graphs, intern_tuples(*code.numpy().T))
+    columns = [intern_integers(column) for column in code.numpy().T]
+    return _edge_feature_wl(graphs, intern_tuples(*columns))
 
 
 def nested_wl(graphs: LabelledGraphs) -> Colouring:
