@@ -82,11 +82,12 @@ def reading_progress(name: str) -> Iterator[Any]:
 
 
 def table(title: str, columns: list[str], rows: list[list[str]], note: str = "") -> None:
-    """Print a table; all columns but the first are aligned to the right."""
+    """Print a table; columns of numbers are aligned to the right."""
     shown = Table(title=escape(title), title_justify="left",
                   caption=escape(note), caption_justify="left")  # fmt: skip
     for index, column in enumerate(columns):
-        shown.add_column(column, justify="right" if index else "left")
+        numbers = index > 0 and all(row[index][:1] in "0123456789[≤≥-" for row in rows)
+        shown.add_column(column, justify="right" if numbers else "left")
     for row in rows:
         shown.add_row(*map(escape, row))
     console.print(shown)

@@ -66,7 +66,9 @@ def _backend(x: Tensor) -> BackendName:
     if wanted is None:
         if x.device.type == "cpu":
             return "numba" if floats else "torch"
-        return "triton" if x.device.type == "cuda" and _has_triton() else "torch"
+        # The kernels sum in float32, so that float64 is left to plain tensor operations.
+        able = x.device.type == "cuda" and x.dtype != torch.float64 and _has_triton()
+        return "triton" if able else "torch"
     if wanted == "numba" and not (floats and x.device.type == "cpu"):
         raise ValueError(
             "The backend 'numba' needs a float32 or float64 tensor on the CPU, "

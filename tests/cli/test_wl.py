@@ -1,0 +1,42 @@
+import pytest
+
+
+def test_two_graphs_are_compared_by_name(lgan) -> None:
+    ran = lgan("wl", "hexagon", "two-triangles", "--json")
+    rows = {row["test"]: row for row in ran.json}
+    assert not rows["1-wl"]["separates"]
+    assert rows["lgan"] == {"test": "lgan", "separates": True, "round": 1}
+
+
+def test_files_of_edges_and_graph6_are_read(lgan, tmp_path) -> None:
+    path = tmp_path / "triangle.txt"
+    path.write_text("a b  # an edge\nb c\nc,a\n")
+    ran = lgan("wl", str(path), "Bw", "--test", "2-fwl", "--json")
+    assert ran.json == [{"test": "2-fwl", "separates": False, "round": None}]
+
+
+def test_the_hierarchy_counts_small_graphs(lgan) -> None:
+    ran = lgan("wl", "hierarchy", "--max-nodes", "6", "--test", "1-wl", "--test", "lgan", "--json")
+    last = ran.json["small"][-1]
+    assert last == {"n": 6, "graphs": 112, "unseparated": {"1-wl": 3, "lgan": 0}}
+
+
+def test_a_picture_shows_both_graphs(lgan, tmp_path) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "pair.png"
+    lgan("wl", "prism", "k33", "--test", "1-wl", "--plot", str(path))
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["hexagn", "k3"], "hexagon"),
+        (["hexagon"], "two graphs"),
+        (["hexagon", "k3", "--test", "9-wl"], "unknown test"),
+    ],
+)
+def test_bad_usage_is_explained(lgan, arguments, message) -> None:
+    ran = lgan("wl", *arguments)
+    assert ran.code == 2
+    assert message in ran.err
