@@ -22,25 +22,30 @@ def slow_code(graph: nx.Graph, t: int, p: int) -> list[int]:
         for a, b in itertools.product(graph[t], graph[p])
     )
     k4 = [len(common & set(graph[q])) for q in common]
-    return [len(common), cycles, sum(k4), sum(k * k for k in k4)]
+    claws = [
+        len(set(graph[leaf]) & set(graph[a]) & set(graph[b]))
+        for centre, leaf in ((t, p), (p, t))
+        for a, b in itertools.combinations(set(graph[centre]) - {leaf}, 2)
+    ]
+    return [len(common), cycles, sum(k4), sum(k * k for k in k4), sum(m * m for m in claws)]
 
 
 @pytest.mark.parametrize(
     ("graph", "code"),
     [
-        (nx.path_graph(4), [0, 0, 0, 0]),
-        (nx.star_graph(5), [0, 0, 0, 0]),
-        (nx.complete_graph(3), [1, 0, 0, 0]),
-        (nx.cycle_graph(4), [0, 1, 0, 0]),
-        (nx.complete_graph(4), [2, 2, 2, 2]),
-        (nx.complete_graph(5), [3, 6, 6, 12]),
-        (nx.cubical_graph(), [0, 2, 0, 0]),
-        (nx.petersen_graph(), [0, 0, 0, 0]),
-        (nx.complete_bipartite_graph(3, 3), [0, 4, 0, 0]),
+        (nx.path_graph(4), [0, 0, 0, 0, 0]),
+        (nx.star_graph(5), [0, 0, 0, 0, 6]),
+        (nx.complete_graph(3), [1, 0, 0, 0, 0]),
+        (nx.cycle_graph(4), [0, 1, 0, 0, 0]),
+        (nx.complete_graph(4), [2, 2, 2, 2, 2]),
+        (nx.complete_graph(5), [3, 6, 6, 12, 24]),
+        (nx.cubical_graph(), [0, 2, 0, 0, 2]),
+        (nx.petersen_graph(), [0, 0, 0, 0, 2]),
+        (nx.complete_bipartite_graph(3, 3), [0, 4, 0, 0, 18]),
     ],
 )
 def test_code_of_named_graphs(graph: nx.Graph, code: list[int]) -> None:
-    codes = pair_codes(pairs_of(graph), len(graph), "full")
+    codes = pair_codes(pairs_of(graph), len(graph), "claws")
     assert codes.tolist() == [code] * graph.number_of_edges()
 
 
@@ -49,7 +54,7 @@ def test_code_agrees_with_its_definition(seed: int) -> None:
     graph = nx.gnp_random_graph(14, 0.2 + 0.06 * seed, seed=seed)
     pair_index = pairs_of(graph)
     expected = [slow_code(graph, t, p) for t, p in pair_index.t().tolist()]
-    assert pair_codes(pair_index, 14, "full").tolist() == expected
+    assert pair_codes(pair_index, 14, "claws").tolist() == expected
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -98,9 +103,9 @@ def test_code_does_not_depend_on_the_names_of_nodes() -> None:
     assert pair_codes(pair_index, 15, "full").tolist() == expected
 
 
-def test_levels_are_prefixes_of_the_full_code() -> None:
+def test_levels_are_prefixes_of_one_code() -> None:
     pair_index = pairs_of(nx.gnp_random_graph(12, 0.6, seed=4))
-    full = pair_codes(pair_index, 12, "full")
+    full = pair_codes(pair_index, 12, "claws")
     for level, names in LEVELS.items():
         counts = [name for name in names if name != "C"]
         code = pair_codes(pair_index, 12, level)
@@ -127,7 +132,7 @@ def test_colours_know_the_counts_and_more(level: str) -> None:
     graph = nx.disjoint_union(nx.cubical_graph(), nx.circulant_graph(8, [1, 4]))
     graph = nx.disjoint_union(graph, nx.gnp_random_graph(12, 0.4, seed=6))
     codes = pair_codes(pairs_of(graph), len(graph), level)
-    rows, colours = codes[:, :4].unique(dim=0).size(0), codes[:, 4].unique().numel()
+    rows, colours = codes[:, :5].unique(dim=0).size(0), codes[:, 5].unique().numel()
     assert rows < colours == codes.unique(dim=0).size(0)
 
 
@@ -138,10 +143,21 @@ def test_colours_of_decalin_differ_from_those_of_bicyclopentyl() -> None:
     counts = pair_codes(pair_index, 20, "full")
     assert counts[:, 0].max() == 0
     for level in ("local", "folklore"):
-        colours = pair_codes(pair_index, 20, level)[:, 4]
+        colours = pair_codes(pair_index, 20, level)[:, 5]
         assert not set(colours[first].tolist()) & set(colours[~first].tolist())
 
 
+def test_wide_neighbourhoods_fill_several_words() -> None:
+    graph = nx.complete_bipartite_graph(4, 150)
+    (code,) = {tuple(row) for row in pair_codes(pairs_of(graph), 154, "claws").tolist()}
+    assert list(code) == slow_code(graph, 0, 4)
+
+
+def test_too_many_claws_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"these graphs have .* Choose the level 'full'"):
+        pair_codes(pairs_of(nx.star_graph(5000)), 5001, "claws")
+
+
 def test_unknown_level_lists_the_levels() -> None:
-    with pytest.raises(ValueError, match="none, triangles, cycles, full, local, folklore"):
+    with pytest.raises(ValueError, match="none, triangles, cycles, full, claws, local, folklore"):
         pair_codes(torch.tensor([[0], [1]]), 2, "pentagons")

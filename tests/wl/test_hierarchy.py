@@ -136,8 +136,9 @@ BREC = {
     "2-fwl": (60, 50, 0, 0, 0, 100, 60),
     "code": (60, 50, 50, 20, 0, 95, 0),
     "ego-2-nest": (60, 50, 50, 20, 0, 100, 0),
-    "code-local": (60, 50, 50, 20, 0, 100, 24),
-    "code-folklore": (60, 50, 50, 20, 0, 100, 60),
+    "code-claws": (60, 50, 50, 20, 16, 95, 0),
+    "code-local": (60, 50, 50, 20, 16, 100, 24),
+    "code-folklore": (60, 50, 50, 20, 16, 100, 60),
 }
 TOTAL = {
     "lgan": 106,
@@ -145,8 +146,9 @@ TOTAL = {
     "2-fwl": 270,
     "code": 275,
     "ego-2-nest": 280,
-    "code-local": 304,
-    "code-folklore": 340,
+    "code-claws": 291,
+    "code-local": 320,
+    "code-folklore": 356,
 }
 SLOW = ("2-fwl", "ego-2-1-wl", "ego-2-nest", "code-folklore")
 

@@ -7,16 +7,18 @@ With ``k_q`` the number of K4 on the triangle ``t, p, q``, the code of an edge `
 ``Q``    cycles of length 4 on it
 ``S1``   ``Σ_q k_q`` over its triangles
 ``S2``   ``Σ_q k_q²`` over its triangles
+``U``    ``Σ m²`` over its claws, ``m`` the common neighbours of a claw's leaves
 ``C``    a colour that knows all these and more, see :func:`pair_colours`
 =======  ==================================================================
 
 The first four are counted, nothing is listed, and the counts of a graph of twin classes are those
 of the edges its pairs stand for: a class is a clique, so every count over neighbours becomes a
-weighted count over closed neighbourhoods. Colours are those of the graph with its twins apart.
+weighted count over closed neighbourhoods. ``U`` and ``C`` need the twins apart again.
 """
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from lgan.graph.expansion import expand_classes
@@ -29,9 +31,12 @@ LEVELS: dict[str, tuple[str, ...]] = {
     "triangles": ("T",),
     "cycles": ("T", "Q"),
     "full": ("T", "Q", "S1", "S2"),
-    "local": ("T", "Q", "S1", "S2", "C"),
-    "folklore": ("T", "Q", "S1", "S2", "C"),
+    "claws": ("T", "Q", "S1", "S2", "U"),
+    "local": ("T", "Q", "S1", "S2", "U", "C"),
+    "folklore": ("T", "Q", "S1", "S2", "U", "C"),
 }
+# Claws that are looked at in some minutes.
+MOST_CLAWS = 1 << 34
 # How far apart the nodes may be whose pairs are coloured.
 RADIUS: dict[str, int | None] = {"local": 3, "folklore": None}
 
@@ -42,16 +47,17 @@ def pair_codes(
     """The structural code of every pair ``[P, c]`` int64, one column per count of the level.
 
     ``T`` costs O(m · arboricity), ``Q`` O(Σ d²) at most, ``S1`` and ``S2`` the sum over all
-    triangles of their least degree. Memory is O(n + m).
+    triangles of their least degree, ``U`` O(Σ d³ · words), with words of 64 nodes two steps
+    away. Memory is O(n + m), without ``C``.
 
     Args:
         pair_index: Pairs ``[2, P]`` as ``undirected_pairs`` returns them, of one graph or of a
             disjoint union; where twins are merged, as :class:`EgoLines` has them.
         num_nodes: Number of nodes (classes).
-        level: A name of ``LEVELS``: ``"none"``, ``"triangles"``, ``"cycles"``, ``"full"``, or
-            with colours of pairs ``"local"`` (distance up to 3) and ``"folklore"`` (any
-            distance). A colour is a category of 63 bits, the same wherever the structure is the
-            same: see :func:`pair_colours`.
+        level: A name of ``LEVELS``: ``"none"``, ``"triangles"``, ``"cycles"``, ``"full"``,
+            ``"claws"``, or with colours of pairs ``"local"`` (distance up to 3) and
+            ``"folklore"`` (any distance). A colour is a category of 63 bits, the same wherever
+            the structure is the same: see :func:`pair_colours`.
         multiplicity: Twins each node stands for ``[num_nodes]``, if any were merged.
 
     Example:
@@ -65,9 +71,10 @@ def pair_codes(
     if level == "none" or num_pairs == 0:
         size = (num_pairs, len(LEVELS[level]))
         return torch.zeros(size, dtype=torch.int64, device=pair_index.device)
-    if level in RADIUS:
-        return _with_colours(pair_index, num_nodes, level, multiplicity)
-    return _counts(pair_index, num_nodes, level, multiplicity)
+    if "U" not in LEVELS[level]:
+        return _counts(pair_index, num_nodes, level, multiplicity)
+    k = torch.ones(num_nodes) if multiplicity is None else multiplicity.cpu()
+    return _apart(pair_index, level, k.long())
 
 
 def _counts(pair_index: Tensor, num_nodes: int, level: str, multiplicity: Tensor | None) -> Tensor:
@@ -98,21 +105,41 @@ def _counts(pair_index: Tensor, num_nodes: int, level: str, multiplicity: Tensor
     return torch.from_numpy(np.stack(columns, axis=1)).to(pair_index.device)
 
 
-def _with_colours(
-    pair_index: Tensor, num_nodes: int, level: str, multiplicity: Tensor | None
-) -> Tensor:
-    if multiplicity is None:
-        multiplicity = torch.ones(num_nodes, dtype=torch.int64)
-    # Colours need the twins apart: each sees every wedge of its own.
-    k, pairs = multiplicity.cpu().long(), pair_index.cpu().long()
-    u, v = pairs
-    degree = torch.zeros(num_nodes, dtype=torch.int64).index_add_(0, u, k[v])
-    degree = degree.index_add_(0, v, torch.where(u == v, 0, k[u])) - (k > 1).long()
-    refuse_dense(torch.repeat_interleave(degree, k).numpy())
-    counts = _counts(pair_index, num_nodes, level, multiplicity)
+def _apart(pair_index: Tensor, level: str, k: Tensor) -> Tensor:
+    """All columns of a level that has to be computed on the graph with its twins apart."""
+    from lgan.graph.pair_codes_numba import closed_lists, count_claws
+
+    pairs = pair_index.cpu().long()
+    degree = torch.repeat_interleave(_degree(pairs, k), k).numpy()
+    _refuse_claws(degree)
+    if level in RADIUS:
+        refuse_dense(degree)
     edges, pair = expand_classes(pairs, k)
-    initial = counts.cpu()[pair]
-    colour = pair_colours(edges, int(k.sum()), radius=RADIUS[level], initial=initial)
-    of_pair = torch.empty(pairs.size(1), dtype=torch.int64)
-    of_pair[pair] = colour
-    return torch.cat([counts, of_pair[:, None].to(counts.device)], dim=1)
+    u, v = edges.to(torch.int32).numpy()
+    claws = torch.from_numpy(count_claws(*closed_lists(u, v, degree.size), u.size))
+    counts = _counts(pairs, k.numel(), level, k)[pair]
+    columns = torch.cat([counts, claws[:, None]], 1)
+    if level in RADIUS:
+        colour = pair_colours(edges, degree.size, radius=RADIUS[level], initial=columns)
+        columns = torch.cat([columns, colour[:, None]], 1)
+    codes = torch.empty((pairs.size(1), columns.size(1)), dtype=torch.int64)
+    codes[pair] = columns  # edges of one pair have equal codes
+    return codes.to(pair_index.device)
+
+
+def _degree(pairs: Tensor, k: Tensor) -> Tensor:
+    """The degree of a node of each class."""
+    u, v = pairs
+    degree = torch.zeros_like(k).index_add_(0, u, k[v])
+    degree.index_add_(0, v, torch.where(u == v, 0, k[u]))
+    return degree - (k > 1).long()
+
+
+def _refuse_claws(degree: NDArray[np.int64]) -> None:
+    d = degree.astype(np.float64)
+    claws = float((d * (d - 1) * (d - 2) / 6).sum())
+    if claws > MOST_CLAWS:
+        raise ValueError(
+            f"The code needs a look at all claws, at most {MOST_CLAWS:,}; these graphs have "
+            f"{claws:,.0f}. Choose the level 'full', or fewer or sparser graphs."
+        )

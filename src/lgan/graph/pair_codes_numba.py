@@ -11,7 +11,14 @@ from numba import njit
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["closed_lists", "count_common", "count_cycles", "count_k4", "two_step_cost"]
+__all__ = [
+    "closed_lists",
+    "count_claws",
+    "count_common",
+    "count_cycles",
+    "count_k4",
+    "two_step_cost",
+]
 
 
 @njit(nogil=True, cache=True)
@@ -161,3 +168,66 @@ def count_k4(
                 s1[edge] += k[opposite] * weight
                 s2[edge] += k[opposite] * weight * weight
     return s1, s2
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _ones(word: Any) -> Any:
+    """The number of bits set."""
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    pairs = np.uint64(0x3333333333333333)
+    word = (word & pairs) + ((word >> np.uint64(2)) & pairs)
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+@njit(nogil=True, cache=True)
+def count_claws(ptr: Array, node: Array, pair: Array, num_pairs: int) -> Array:
+    """``Σ m²`` over the claws on every pair, ``m`` being the common neighbours of the leaves.
+
+    The neighbourhoods of the neighbours of a centre are rows of bits over all nodes two steps
+    away; three rows of a claw are intersected a word at a time.
+    """
+    total = np.zeros(num_pairs, np.int64)
+    widest = 0
+    for t in range(ptr.size - 1):
+        reach = 0
+        for i in range(ptr[t] + 1, ptr[t + 1]):
+            reach += ptr[node[i] + 1] - ptr[node[i]]
+        widest = max(widest, (ptr[t + 1] - ptr[t]) * (reach // 64 + 1))
+    bits = np.empty(widest, np.uint64)
+    place = np.full(ptr.size - 1, -1, np.int64)
+    met = np.empty(ptr.size - 1, np.int64)
+    for t in range(ptr.size - 1):
+        first, stop = ptr[t] + 1, ptr[t + 1]  # a list begins with the node itself
+        if stop - first < 3:
+            continue
+        count = 0
+        for i in range(first, stop):
+            for j in range(ptr[node[i]] + 1, ptr[node[i] + 1]):
+                if place[node[j]] < 0:
+                    place[node[j]] = count
+                    met[count] = node[j]
+                    count += 1
+        words = count // 64 + 1
+        rows = bits[: (stop - first) * words].reshape(stop - first, words)
+        rows[:] = np.uint64(0)
+        for i in range(first, stop):
+            for j in range(ptr[node[i]] + 1, ptr[node[i] + 1]):
+                where = place[node[j]]
+                rows[i - first, where >> 6] |= np.uint64(1) << np.uint64(where & 63)
+        for k in range(count):
+            place[met[k]] = -1
+        both = np.empty(words, np.uint64)
+        for a in range(stop - first):
+            for b in range(a):
+                for w in range(words):
+                    both[w] = rows[a, w] & rows[b, w]
+                for c in range(b):
+                    m = np.uint64(0)
+                    for w in range(words):
+                        m += _ones(both[w] & rows[c, w])
+                    square = np.int64(m * m)
+                    total[pair[first + a]] += square
+                    total[pair[first + b]] += square
+                    total[pair[first + c]] += square
+    return total

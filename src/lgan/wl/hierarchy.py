@@ -49,6 +49,7 @@ BREC_TESTS = (
     "2-fwl",
     "code",
     "ego-2-nest",
+    "code-claws",
     "code-local",
     "code-folklore",
 )
