@@ -26,8 +26,6 @@ BUDGET = 24 * 2**30
 WIDTH = 32
 # Steps of length two a block of scipy's product may hold: 8 bytes each.
 BLOCK = 1 << 27
-
-
 # A peer that takes longer is stopped; the bar is long reached by then.
 SECONDS = 120
 
