@@ -11,6 +11,7 @@ SOURCE = Path(lgan.__file__).parent
 ROWS = [
     {"cli"},
     {"tables", "sweep", "bench"},
+    {"experiment"},
     {"train", "zoo", "explain"},
     {"data", "nn", "wl"},
     {"graph"},

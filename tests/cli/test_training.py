@@ -51,6 +51,7 @@ def test_options_reach_model_and_training(lgan, tmp_path):
     assert ran.code == 0, ran.err
     assert ran.json["model"] == {
         "name": "lgan", "hidden": 8, "num_layers": 2, "dropout": 0.25, "readout": "max",
+        "features": "degree", "compress": False,
     }  # fmt: skip
     config = ran.json["config"]
     assert (config["lr"], config["seed"], config["batch_size"]) == (0.5, 7, 9)

@@ -114,8 +114,9 @@ def test_the_number_of_classes_does_not_depend_on_the_names_of_nodes():
 
 def test_its_repr_shows_every_option():
     # PyG compares it with the one a cached data set was made with.
-    assert repr(lgan.EgoLineGraph()) == "EgoLineGraph(compress=False)"
-    assert repr(lgan.EgoLineGraph(compress=True)) == "EgoLineGraph(compress=True)"
+    assert repr(lgan.EgoLineGraph()) == "EgoLineGraph(compress=False, pair_code='none')"
+    coded = lgan.EgoLineGraph(compress=True, pair_code="full")
+    assert repr(coded) == "EgoLineGraph(compress=True, pair_code='full')"
 
 
 EDGE = torch.tensor([[0], [1]])

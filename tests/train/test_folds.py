@@ -10,7 +10,7 @@ from torch import Tensor
 from lgan import CVResult, GraphUnion, TrainConfig, cross_validate
 from lgan.data import stratified_folds
 from lgan.train import folds as folds_module
-from lgan.train.loop import Curves
+from lgan.train.loop import Curves, Variant
 
 CONFIG = TrainConfig(epochs=3, iterations=3, batch_size=16, seed=4)
 
@@ -29,7 +29,8 @@ def _bytes_of_models(union: GraphUnion, build: Callable, models: int) -> int:
 
     def fits(budget: int) -> bool:
         config = replace(CONFIG, memory_budget=budget)
-        return folds_module._models_at_once(build, union, fold, config, 4) >= models
+        rows = torch.diff(union.node_ptr)
+        return folds_module._models_at_once(Variant(build, config), rows, fold, 4) >= models
 
     low, high = 1, 1 << 32
     while low < high:
@@ -63,7 +64,8 @@ def test_a_smaller_model_or_batch_lets_more_models_train_at_once(union, factory)
     config = replace(CONFIG, memory_budget=1 << 20)
 
     def at_once(build: Callable, config: TrainConfig) -> int:
-        return folds_module._models_at_once(build, union, fold, config, 1000)
+        rows = torch.diff(union.node_ptr)
+        return folds_module._models_at_once(Variant(build, config), rows, fold, 1000)
 
     base = at_once(factory(num_layers=2), config)
     assert 1 < base < 1000

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from lgan import GraphUnion, TrainConfig
 from lgan.data import load_tensors, stratified_folds
 from lgan.train.batches import epoch_batches
-from lgan.train.loop import Curves, Job, held_out_job, train_together
+from lgan.train.loop import Curves, Job, Variant, held_out_job, train_together
 from lgan.train.stack import build_stack, unstack
 
 CONFIG = TrainConfig(epochs=3, iterations=4, batch_size=12, lr_halving=2, weight_decay=1e-3, seed=5)
@@ -31,10 +31,11 @@ def _train(
     fold: Tensor,
     models: Sequence[int] = range(10),
     config: TrainConfig = CONFIG,
+    about: dict | None = None,
     **options: object,
 ) -> tuple[nn.Module, Curves]:
     return train_together(
-        union, factory, _jobs(fold, models), groups=fold, config=config, **options
+        union, [Variant(factory, config, about or {})], _jobs(fold, models), groups=fold, **options
     )
 
 
@@ -130,7 +131,7 @@ def test_two_models_of_one_run_start_from_their_own_seeds(union, factory, fold):
     job = held_out_job(fold, 0, seed=1)
     config = replace(CONFIG, epochs=1)
     jobs = [job, replace(job, seed=2), job]
-    model, curves = train_together(union, factory(), jobs, groups=fold, config=config)
+    model, curves = train_together(union, [Variant(factory(), config)], jobs, groups=fold)
     assert curves.loss[0] == curves.loss[2] != curves.loss[1]
     for name, parameter in model.named_parameters():
         torch.testing.assert_close(parameter[0], parameter[2], msg=name)
@@ -155,7 +156,7 @@ def test_inner_hold_out_is_neither_trained_nor_tested_on():
 def test_validation_curve_counts_the_inner_hold_out(union, factory, fold):
     jobs = [held_out_job(fold, 0, 1, seed=3), held_out_job(fold, 1, 0, seed=3)]
     config = replace(CONFIG, epochs=2)
-    _, curves = train_together(union, factory(), jobs, groups=fold, config=config)
+    _, curves = train_together(union, [Variant(factory(), config)], jobs, groups=fold)
     # Both train on the same graphs from the same seed, so one's test fold is the other's hold-out.
     assert torch.equal(curves.test[0], curves.validation[1])
     assert torch.equal(curves.test[1], curves.validation[0])

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from lgan.bench.measure import OURS, synchronize
 from lgan.graph import GraphUnion
 from lgan.train import TrainConfig
-from lgan.train.loop import Curves, Job, train_together
+from lgan.train.loop import Curves, Job, Variant, train_together
 
 __all__ = ["Training", "dense_operations", "train_beside"]
 
@@ -46,8 +46,8 @@ class Training:
         """Train for some epochs, each one pass over the training part, batches of 32."""
         settings = TrainConfig(epochs=epochs, iterations=0, batch_size=32, seed=self.seed)
         train_together(
-            self.union, self.factory, self.jobs, groups=self.groups, config=settings, state=state,
-            on_epoch=on_epoch,
+            self.union, [Variant(self.factory, settings)], self.jobs, groups=self.groups,
+            state=state, on_epoch=on_epoch,
         )  # fmt: skip
 
 

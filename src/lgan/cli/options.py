@@ -7,6 +7,7 @@ import typer
 
 from lgan.data import DATASETS
 from lgan.data.load import FEATURES
+from lgan.graph.pair_codes import LEVELS
 from lgan.zoo import MODELS
 
 __all__ = [
@@ -26,8 +27,10 @@ __all__ = [
     "LearningRate",
     "Mirror",
     "Model",
+    "Option",
     "Output",
     "Overwrite",
+    "PairCode",
     "Readout",
     "Resume",
     "Root",
@@ -67,8 +70,14 @@ def _readout(name: str | None) -> str | None:
     return name
 
 
-def _dropout(rate: float) -> float:
-    if not 0 <= rate < 1:  # the limits of an option let NaN pass
+def _pair_code(level: str | None) -> str | None:
+    if level is not None and level not in LEVELS:
+        raise typer.BadParameter(f"must be one of {', '.join(LEVELS)}, got {level!r}.")
+    return level
+
+
+def _dropout(rate: float | None) -> float | None:
+    if rate is not None and not 0 <= rate < 1:  # the limits of an option let NaN pass
         raise typer.BadParameter(f"must be at least 0 and below 1, got {rate}.")
     return rate
 
@@ -90,9 +99,13 @@ Seed = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="Fixes weights, batches, folds and dropout.")
 ]
 Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, or auto.")]
-Epochs = Annotated[int, typer.Option(min=1, help="Number of epochs.")]
+BY = "by model and data set"
+Epochs = Annotated[int | None, typer.Option(min=1, help="Number of epochs.", show_default=BY)]
 Iterations = Annotated[
-    int, typer.Option(min=0, help="Steps in an epoch; 0 is one pass over the training part.")
+    int | None,
+    typer.Option(
+        min=0, help="Steps in an epoch; 0 is one pass over the training part.", show_default=BY
+    ),
 ]
 Folds = Annotated[int, typer.Option(min=2, help="Number of stratified folds.")]
 Splits = Annotated[
@@ -102,14 +115,33 @@ Splits = Annotated[
         exists=True, file_okay=False,
     ),
 ]  # fmt: skip
-BatchSize = Annotated[int, typer.Option(min=1, help="Graphs in a batch.")]
-Hidden = Annotated[int, typer.Option(min=1, help="Width of every layer.")]
-Layers = Annotated[int, typer.Option(min=1, help="Number of layers.")]
-Dropout = Annotated[float, typer.Option(help="Dropout before the head.", callback=_dropout)]
-LearningRate = Annotated[float, typer.Option("--lr", help="Learning rate, halved every 50 epochs.")]
+BatchSize = Annotated[int | None, typer.Option(min=1, help="Graphs in a batch.", show_default=BY)]
+Hidden = Annotated[int | None, typer.Option(min=1, help="Width of every layer.", show_default=BY)]
+Layers = Annotated[int | None, typer.Option(min=1, help="Number of layers.", show_default=BY)]
+Dropout = Annotated[
+    float | None,
+    typer.Option(help="Dropout before the head.", callback=_dropout, show_default=BY),
+]
+LearningRate = Annotated[
+    float | None, typer.Option("--lr", help="Learning rate of Adam.", show_default=BY)
+]
 Readout = Annotated[
     str | None,
-    typer.Option(help="sum, mean or max.", show_default="by data set", callback=_readout),
+    typer.Option(help="sum, mean or max.", show_default=BY, callback=_readout),
+]
+PairCode = Annotated[
+    str | None,
+    typer.Option(
+        help=f"Structural code of the pairs, for lgan and lgan-res: {', '.join(LEVELS)}.",
+        show_default=BY,
+        callback=_pair_code,
+    ),
+]
+Option = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", help="Any other setting of the model or the training, as NAME=VALUE; repeatable."
+    ),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on after an interruption.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is in the output.")]
@@ -121,7 +153,7 @@ Features = Annotated[
     str | None,
     typer.Option(
         help="labels, attributes, labels+attributes, degree or constant.",
-        show_default="by data set",
+        show_default=BY,
         callback=_features,
     ),
 ]

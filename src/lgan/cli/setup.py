@@ -1,20 +1,29 @@
 """From options to a data set, a device and a folder."""
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 import typer
 from torch import Tensor
 
 from lgan.cli.screen import log, reading_progress
-from lgan.data import check_folds, load, read_folds, stratified_folds
+from lgan.data import check_folds, read_folds, stratified_folds
+from lgan.experiment import Settings, prepare, settings_for
 from lgan.graph import GraphUnion
-from lgan.zoo import ModelSpec
 
-__all__ = ["choose_device", "choose_folds", "load_union", "output_folder", "resumable"]
+__all__ = [
+    "choose_device",
+    "choose_folds",
+    "choose_settings",
+    "load_union",
+    "output_folder",
+    "resumable",
+]
 
 
 def choose_device(name: str) -> torch.device:
@@ -34,29 +43,34 @@ def choose_device(name: str) -> torch.device:
     return device
 
 
+def choose_settings(model: str, dataset: str, more: list[str] | None, **given: Any) -> Settings:
+    """All settings of an experiment, from the options given and ``NAME=VALUE`` texts."""
+    for text in more or []:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise typer.BadParameter(f"`--set` expects NAME=VALUE, got {text!r}.")
+        given[name.replace("-", "_")] = _value(value)
+    try:
+        return settings_for(model, dataset, **given)
+    except (ValueError, TypeError) as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return {"True": True, "False": False}.get(text, text)
+
+
 def load_union(
-    dataset: str,
-    spec: ModelSpec,
-    *,
-    root: Path,
-    mirror: str | None,
-    features: str | None,
-    compress: bool,
-    seed: int,
-    device: torch.device,
+    settings: Settings, *, root: Path, mirror: str | None, seed: int, device: torch.device
 ) -> GraphUnion:
-    """The data set in the form the model reads, with a progress bar while it is prepared."""
-    with reading_progress(dataset) as progress:
-        union = load(
-            dataset,
-            root=root,
-            mirror=mirror,
-            features=features,
-            compress=compress and spec.compress,
-            seed=seed,
-            progress=progress,
+    """The data set in the form the network reads, with a progress bar while it is prepared."""
+    with reading_progress(settings.dataset) as progress:
+        return prepare(
+            settings, root=root, mirror=mirror, seed=seed, device=device, progress=progress
         )
-    return union.to(device) if device.type != "cpu" else union
 
 
 def output_folder(given: Path | None, default: str, *, resume: bool, overwrite: bool) -> Path:
@@ -104,11 +118,11 @@ def _run_files(folder: Path) -> list[Path]:
     return [*folder.glob("state-*.safetensors"), *folder.glob("result.json")]
 
 
-def choose_folds(splits: Path | None, union: GraphUnion, folds: int, *, seed: int) -> Tensor:
+def choose_folds(splits: Path | None, y: Tensor, folds: int, *, seed: int) -> Tensor:
     """The test fold of every graph, from files or drawn ``[G]``."""
-    y = union.y.cpu()
+    y = y.cpu()
     if splits is None:
         return stratified_folds(y, folds, seed=seed)
-    fold = read_folds(splits, union.num_graphs)
+    fold = read_folds(splits, y.numel())
     check_folds(fold, y)
     return fold

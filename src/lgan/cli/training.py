@@ -1,6 +1,5 @@
 """`lgan train`, `lgan cv` and `lgan predict`."""
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,13 +7,28 @@ import torch
 import typer
 
 from lgan.cli import options
-from lgan.cli.screen import console, epoch_progress, print_json, table
-from lgan.cli.setup import choose_device, choose_folds, load_union, output_folder, resumable
-from lgan.data import DATASETS, replaced
-from lgan.train import CVResult, TrainConfig, cross_validate, train_one
+from lgan.cli.screen import console, epoch_progress, print_json, reading_progress, table
+from lgan.cli.setup import (
+    choose_device,
+    choose_folds,
+    choose_settings,
+    load_union,
+    output_folder,
+    resumable,
+)
+from lgan.data import load_raw, replaced
+from lgan.experiment import (
+    Settings,
+    factory,
+    network_spec,
+    run_kernel,
+    run_network,
+    settings_for,
+)
+from lgan.train import CVResult, train_one
 from lgan.train import predict as predict_logits
 from lgan.train.checkpoint import Checkpoint
-from lgan.zoo import model_spec
+from lgan.zoo import KernelSpec, model_spec
 
 __all__ = ["cv", "predict", "train"]
 
@@ -22,19 +36,21 @@ __all__ = ["cv", "predict", "train"]
 def cv(
     dataset: options.Dataset,
     model: options.Model = "lgan",
-    epochs: options.Epochs = 350,
-    iterations: options.Iterations = 50,
+    epochs: options.Epochs = None,
+    iterations: options.Iterations = None,
     folds: options.Folds = 10,
     splits: options.Splits = None,
     fair: options.Fair = False,
-    batch_size: options.BatchSize = 32,
-    hidden: options.Hidden = 32,
-    layers: options.Layers = 4,
-    dropout: options.Dropout = 0.0,
-    lr: options.LearningRate = 0.01,
+    batch_size: options.BatchSize = None,
+    hidden: options.Hidden = None,
+    layers: options.Layers = None,
+    dropout: options.Dropout = None,
+    lr: options.LearningRate = None,
     readout: options.Readout = None,
+    pair_code: options.PairCode = None,
     features: options.Features = None,
     compress: options.Compress = True,
+    more: options.Option = None,
     seed: options.Seed = 0,
     device: options.Device = "auto",
     root: options.Root = Path("data"),
@@ -46,40 +62,53 @@ def cv(
 ) -> None:
     """Cross-validate a model: all folds train side by side, and every rule is read off one run.
 
+    Settings that are not given are those that won a search for this model and data set, or those
+    of the model's own paper.
+
     Example: lgan cv MUTAG --model lgan-res --epochs 100
     """
-    spec, place = model_spec(model), choose_device(device)
-    config = _config(epochs, iterations, batch_size, lr, seed)
+    place = choose_device(device)
+    settings = choose_settings(
+        model, dataset, more, epochs=epochs, iterations=iterations, batch_size=batch_size,
+        hidden=hidden, num_layers=layers, dropout=dropout, lr=lr, readout=readout,
+        pair_code=pair_code, features=features, compress=compress, seed=seed,
+    )  # fmt: skip
     if fair and splits is None and folds < 3:
         raise typer.BadParameter(f"`--fair` needs `--folds` of 3 or more, got {folds}.")
     folder = output_folder(output, f"{dataset}-{model}", resume=resume, overwrite=overwrite)
-    union = load_union(
-        dataset, spec, root=root, mirror=mirror, features=features, compress=compress, seed=seed,
-        device=place,
-    )  # fmt: skip
-    chosen = _model_options(dataset, layers=layers, dropout=dropout, readout=readout)
-    build = partial(spec.build, union.num_features, hidden, union.num_classes, **chosen)
-    fold = choose_folds(splits, union, folds, seed=seed)
-    sizes = torch.bincount(fold[fold >= 0]).tolist()
-    with (
-        resumable(folder, resume=resume),
-        epoch_progress(f"{dataset} {model}", epochs, sizes) as on_epoch,
-    ):
-        result = cross_validate(
-            build,
-            union,
-            folds=fold,
-            config=config,
-            fair=fair,
-            output=folder,
-            resume=resume,
-            model={"name": model, "hidden": hidden, **chosen},
-            on_epoch=on_epoch,
-        )
+    if isinstance(model_spec(model), KernelSpec):
+        result = _fit_kernel(settings, folder, splits, folds, root, mirror)
+    else:
+        union = load_union(settings, root=root, mirror=mirror, seed=seed, device=place)
+        fold = choose_folds(splits, union.y, folds, seed=seed)
+        sizes = torch.bincount(fold[fold >= 0]).tolist()
+        with (
+            resumable(folder, resume=resume),
+            epoch_progress(f"{dataset} {model}", settings.training.epochs, sizes) as on_epoch,
+        ):
+            result = run_network(
+                settings, union, fold, fair=fair, output=folder, resume=resume, on_epoch=on_epoch
+            )
     if as_json:
         print_json(_summary(result, folder))
         return
     _show(result, folder)
+
+
+def _fit_kernel(
+    settings: Settings,
+    folder: Path,
+    splits: Path | None,
+    folds: int,
+    root: Path,
+    mirror: str | None,
+) -> CVResult:
+    with reading_progress(settings.dataset) as progress:
+        seed = settings.training.seed
+        raw = load_raw(settings.dataset, root=root, mirror=mirror, seed=seed, progress=progress)
+    fold = choose_folds(splits, raw.y, folds, seed=seed)
+    with resumable(folder, resume=False), reading_progress(settings.model) as progress:
+        return run_kernel(settings, raw, fold, output=folder, progress=progress)
 
 
 def train(
@@ -88,14 +117,16 @@ def train(
     epochs: options.Epochs = 100,
     iterations: options.Iterations = 0,
     folds: options.Folds = 10,
-    batch_size: options.BatchSize = 32,
-    hidden: options.Hidden = 32,
-    layers: options.Layers = 4,
-    dropout: options.Dropout = 0.0,
-    lr: options.LearningRate = 0.01,
+    batch_size: options.BatchSize = None,
+    hidden: options.Hidden = None,
+    layers: options.Layers = None,
+    dropout: options.Dropout = None,
+    lr: options.LearningRate = None,
     readout: options.Readout = None,
+    pair_code: options.PairCode = None,
     features: options.Features = None,
     compress: options.Compress = True,
+    more: options.Option = None,
     seed: options.Seed = 0,
     device: options.Device = "auto",
     root: options.Root = Path("data"),
@@ -109,35 +140,41 @@ def train(
 
     Example: lgan train PROTEINS --model lgan-res --epochs 50 --output runs/proteins
     """
-    spec, place = model_spec(model), choose_device(device)
-    config = _config(epochs, iterations, batch_size, lr, seed)
-    folder = output_folder(output, f"{dataset}-{model}-train", resume=resume, overwrite=overwrite)
-    union = load_union(
-        dataset, spec, root=root, mirror=mirror, features=features, compress=compress, seed=seed,
-        device=place,
+    place = choose_device(device)
+    settings = choose_settings(
+        model, dataset, more, epochs=epochs, iterations=iterations, batch_size=batch_size,
+        hidden=hidden, num_layers=layers, dropout=dropout, lr=lr, readout=readout,
+        pair_code=pair_code, features=features, compress=compress, seed=seed,
     )  # fmt: skip
-    chosen = _model_options(dataset, layers=layers, dropout=dropout, readout=readout)
-    build = partial(spec.build, union.num_features, hidden, union.num_classes, **chosen)
-    fold = choose_folds(None, union, folds, seed=seed)
+    spec = network_spec(model)
+    folder = output_folder(output, f"{dataset}-{model}-train", resume=resume, overwrite=overwrite)
+    union = load_union(settings, root=root, mirror=mirror, seed=seed, device=place)
+    fold = choose_folds(None, union.y, folds, seed=seed)
+    epochs = settings.training.epochs
     with (
         resumable(folder, resume=resume),
         epoch_progress(f"{dataset} {model}", epochs, [int((fold == 0).sum())]) as on_epoch,
     ):
         trained = train_one(
-            build, union, folds=fold, config=config, output=folder, resume=resume,
-            model={"name": model, "hidden": hidden, **chosen}, on_epoch=on_epoch,
+            factory(settings, union), union, folds=fold, config=settings.training,
+            captured=spec.captured, output=folder, resume=resume, model=settings.about(),
+            on_epoch=on_epoch,
         )  # fmt: skip
     path = folder / "model.safetensors"
     Checkpoint(
         model=model,
-        options=chosen,
+        options=settings.options,
         in_channels=union.num_features,
-        hidden_channels=hidden,
+        hidden_channels=settings.hidden,
         out_channels=union.num_classes,
         dataset=dataset,
-        features=features or DATASETS[dataset].features,
+        features=settings.features,
         state=trained.state,
-        info={**trained.info, "compress": compress and spec.compress},
+        info={
+            **trained.info,
+            "compress": settings.compress,
+            "held_out_graphs": (fold == 0).nonzero().flatten().tolist(),
+        },
     ).save(path)
     report = {"checkpoint": str(path), "accuracy": trained.accuracy, **trained.info}
     if as_json:
@@ -166,18 +203,19 @@ def predict(
     if output is not None and output.is_dir():
         raise typer.BadParameter(f"`--output` must be a CSV file, but {output} is a folder.")
     stored = Checkpoint.load(checkpoint)
-    spec = model_spec(stored.model)
-    union = load_union(
-        dataset, spec, root=root, mirror=mirror, features=stored.features,
-        compress=bool(stored.info["compress"]), seed=seed, device=place,
+    settings = settings_for(
+        stored.model, dataset, features=stored.features, hidden=stored.hidden_channels,
+        compress=bool(stored.info["compress"]), **stored.options,
     )  # fmt: skip
+    union = load_union(settings, root=root, mirror=mirror, seed=seed, device=place)
     if (union.num_features, union.num_classes) != (stored.in_channels, stored.out_channels):
         raise ValueError(
             f"The model was trained on {stored.dataset} with {stored.in_channels} features and "
             f"{stored.out_channels} classes, but {dataset} has {union.num_features} and "
             f"{union.num_classes}. Train a model on {dataset}."
         )
-    probability = predict_logits(stored.restore(spec.build).to(place), union).softmax(-1).cpu()
+    network = stored.restore(network_spec(stored.model).build).to(place)
+    probability = predict_logits(network, union).softmax(-1).cpu()
     guess, y = probability.argmax(-1), union.y.cpu()
     classes = union.num_classes
     confusion = torch.bincount(y * classes + guess, minlength=classes**2).view(classes, classes)
@@ -196,22 +234,6 @@ def predict(
         "Graphs the model was trained on are among them."
         if dataset == stored.dataset else "",
     )  # fmt: skip
-
-
-def _config(epochs: int, iterations: int, batch_size: int, lr: float, seed: int) -> TrainConfig:
-    try:
-        return TrainConfig(
-            epochs=epochs, iterations=iterations, batch_size=batch_size, lr=lr, seed=seed
-        )
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
-
-
-def _model_options(
-    dataset: str, *, layers: int, dropout: float, readout: str | None
-) -> dict[str, Any]:
-    readout = readout or DATASETS[dataset].readout
-    return {"num_layers": layers, "dropout": dropout, "readout": readout}
 
 
 def _summary(result: CVResult, folder: Path) -> dict[str, Any]:

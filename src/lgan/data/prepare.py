@@ -1,15 +1,33 @@
 """A data set by name, ready for training, from its cache where there is one."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from lgan._version import __version__
 from lgan.data.cache import cache_key, load_tensors, locked, save_tensors
 from lgan.data.load import load_raw, node_features
 from lgan.data.registry import dataset_spec
-from lgan.graph import GraphUnion
+from lgan.graph import GraphUnion, Lift
 
 __all__ = ["load", "prepared_path"]
+
+
+@dataclass(frozen=True)
+class _Options:
+    """What decides how a data set looks, and with the version its cache."""
+
+    features: str
+    compress: bool
+    pair_code: str
+    lift: Lift | None
+
+    def key(self, name: str) -> str:
+        known: dict[str, Any] = {"features": self.features, "compress": self.compress}
+        known |= {"pair_code": self.pair_code} if self.pair_code != "none" else {}
+        known |= {"lift": self.lift.key} if self.lift is not None else {}
+        return cache_key(name, known, __version__)
 
 
 def load(
@@ -19,6 +37,8 @@ def load(
     mirror: str | Path | None = None,
     features: str | None = None,
     compress: bool = True,
+    pair_code: str = "none",
+    lift: Lift | None = None,
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> GraphUnion:
@@ -35,6 +55,8 @@ def load(
         features: Node features, see :func:`lgan.data.node_features`; by default those of the
             published tables.
         compress: Merge true twins with equal features; every result stays the same.
+        pair_code: Structural code of the pairs, a level of :data:`lgan.graph.pair_codes.LEVELS`.
+        lift: Transform that adds the cells a model of the zoo reads.
         seed: Seed of a generated set.
         progress: Called with the fraction of the files read.
 
@@ -43,46 +65,57 @@ def load(
         2
     """
     spec = dataset_spec(name)
-    features = features or spec.features
+    options = _Options(features or spec.features, compress, pair_code, lift)
+    progress = progress or (lambda _: None)
     if spec.kind == "synthetic":
-        return _build(name, root, mirror, features, compress, seed, progress)
-    path = prepared_path(name, root=root, features=features, compress=compress)
-    if path.exists():
-        return GraphUnion.from_tensors(load_tensors(path)[0], name)
-    with locked(path):
-        if not path.exists():  # another process may have made it while this one waited
-            union = _build(name, root, mirror, features, compress, seed, progress)
-            save_tensors(path, union.tensors(), {"name": name, "version": __version__})
-            return union
+        return _build(name, options, root, mirror, seed, progress)
+    path = _path(name, options, root)
+    if not path.exists():
+        with locked(path):
+            if not path.exists():  # another process may have made it while this one waited
+                union = _build(name, options, root, mirror, seed, progress)
+                save_tensors(path, union.tensors(), {"name": name, "version": __version__})
+                return union
     return GraphUnion.from_tensors(load_tensors(path)[0], name)
 
 
 def prepared_path(
-    name: str, *, root: str | Path = "data", features: str | None = None, compress: bool = True
+    name: str,
+    *,
+    root: str | Path = "data",
+    features: str | None = None,
+    compress: bool = True,
+    pair_code: str = "none",
+    lift: Lift | None = None,
 ) -> Path:
     """Where the cache of a data set with these options is."""
-    options = {"features": features or dataset_spec(name).features, "compress": compress}
-    return Path(root) / "prepared" / f"{cache_key(name, options, __version__)}.safetensors"
+    features = features or dataset_spec(name).features
+    return _path(name, _Options(features, compress, pair_code, lift), root)
+
+
+def _path(name: str, options: _Options, root: str | Path) -> Path:
+    return Path(root) / "prepared" / f"{options.key(name)}.safetensors"
 
 
 def _build(
     name: str,
+    options: _Options,
     root: str | Path,
     mirror: str | Path | None,
-    features: str,
-    compress: bool,
     seed: int,
-    progress: Callable[[float], None] | None,
+    progress: Callable[[float], None],
 ) -> GraphUnion:
     raw = load_raw(name, root=root, mirror=mirror, seed=seed, progress=progress)
-    x, num_features = node_features(raw, features)
-    return GraphUnion.build(
+    x, num_features = node_features(raw, options.features)
+    union = GraphUnion.build(
         x,
         raw.pair_index,
         raw.y,
         raw.node_ptr,
         num_features=num_features,
         num_classes=raw.num_classes,
-        compress=compress,
+        compress=options.compress,
+        pair_code=options.pair_code,
         name=name,
     )
+    return union if options.lift is None else union.lifted(options.lift, progress)

@@ -7,6 +7,7 @@ from torch_geometric.transforms import BaseTransform
 
 from lgan.graph import EgoLines, undirected_pairs, validate_edge_index
 from lgan.graph.ego_lines import FIELDS
+from lgan.graph.pair_codes import check_level
 
 __all__ = ["EgoLineGraph"]
 
@@ -23,6 +24,8 @@ class EgoLineGraph(BaseTransform):  # type: ignore[misc]
             classes: ``x``, ``edge_index`` and ``num_nodes`` describe classes, and fields that
             belong to nodes or edges and are neither are refused. A model gives the same outputs,
             gradients and statistics, and dense graphs become several times smaller.
+        pair_code: Level of structural codes (:data:`lgan.graph.pair_codes.LEVELS`), added as the
+            field ``pair_code`` for a model built with the same level.
 
     Example:
         >>> k4 = Data(x=torch.ones(4, 1), edge_index=torch.combinations(torch.arange(4)).t())
@@ -32,8 +35,10 @@ class EgoLineGraph(BaseTransform):  # type: ignore[misc]
         [4]
     """
 
-    def __init__(self, *, compress: bool = False) -> None:
+    def __init__(self, *, compress: bool = False, pair_code: str = "none") -> None:
+        check_level(pair_code)
         self.compress = compress
+        self.pair_code = pair_code
 
     def forward(self, data: Data) -> Data:
         """Add the fields to a copy of ``data``."""
@@ -55,11 +60,14 @@ class EgoLineGraph(BaseTransform):  # type: ignore[misc]
             lines = EgoLines.from_pairs(pair_index, num_nodes)
         for name in FIELDS:
             data[name] = getattr(lines, name)
+        coded = lines.coded(self.pair_code)
+        if coded.code_table is not None and coded.code_rows is not None:
+            data.pair_code = coded.code_table[coded.code_rows]
         return data
 
     def _refuse_other_fields(self, data: Data, num_nodes: int) -> None:
         for name, value in data:
-            known = name in ("x", "edge_index", "y", "num_nodes", *FIELDS)
+            known = name in ("x", "edge_index", "y", "num_nodes", "pair_code", *FIELDS)
             if known or not isinstance(value, Tensor) or value.dim() == 0:
                 continue
             if data.is_node_attr(name) or data.is_edge_attr(name):
@@ -69,7 +77,8 @@ class EgoLineGraph(BaseTransform):  # type: ignore[misc]
                 )
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(compress={self.compress})"
+        options = f"compress={self.compress}, pair_code={self.pair_code!r}"
+        return f"{type(self).__name__}({options})"
 
 
 def _checked_nodes(data: Data) -> int:

@@ -1,5 +1,6 @@
 """Pure functions on the tensors of a graph: edges, triangles, twins, ego line graphs, unions."""
 
+from lgan.graph.cells import Cells, Lift
 from lgan.graph.edges import undirected_pairs, validate_edge_index
 from lgan.graph.ego_lines import EgoLines
 from lgan.graph.triangles import triangles
@@ -7,9 +8,11 @@ from lgan.graph.twins import twin_classes
 from lgan.graph.union import GraphBatch, GraphUnion
 
 __all__ = [
+    "Cells",
     "EgoLines",
     "GraphBatch",
     "GraphUnion",
+    "Lift",
     "triangles",
     "twin_classes",
     "undirected_pairs",

@@ -95,6 +95,7 @@ class DeviceUnion:
             side_weight=rows.side_weight[side.source],
         )
         triangles = lines.pair_triangles[pairs.source]
+        code_table, code_rows = lines.codes_of(pairs.source)
         ptr = _local_ptr(self.opposite_ptr, pairs, opposite)
         batch = EgoLines(
             num_nodes=capacity.nodes,
@@ -103,6 +104,8 @@ class DeviceUnion:
             opposite_count=torch.diff(ptr).int(),
             pair_triangles=triangles,
             multiplicity=multiplicity,
+            code_table=code_table,
+            code_rows=code_rows,
         )
         known = Incidence(pair_index, multiplicity, ptr, opposite_index, triangles, by_node)
         batch.__dict__.update(incidence=known, has_triangles=self.has_triangles)

@@ -6,7 +6,7 @@ is the incidence ``B_t`` of nodes and pairs and the second, ``B_n``, says which 
 ``t`` in a triangle. Both follow from four small arrays; see ``graph/README.md``.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from lgan.graph.edges import undirected_pairs
+from lgan.graph.pair_codes import code_features, pair_codes
 from lgan.graph.segments import group_by, lengths_to_ptr
 from lgan.graph.triangles import Backend, opposite_nodes, pair_triangles
 from lgan.graph.twins import twin_classes
@@ -41,6 +42,11 @@ class EgoLines:
         opposite_count: How many each pair has ``[P]``.
         pair_triangles: Triangles of the original graph on an edge of the pair ``[P]``.
         multiplicity: Twins each node stands for ``[num_nodes]``.
+        code_table: Structural codes that occur ``[U, c]``, where there are any.
+        code_rows: Row of the table for every pair ``[P]`` int32; ``None`` where the table has one
+            row for every pair.
+        mask: How present every pair is, from 0 to 1, ``[*, P]``, see :meth:`masked`.
+        side_mask: The product of the three masks, for every entry of ``opposite_index``.
     """
 
     num_nodes: int
@@ -49,6 +55,10 @@ class EgoLines:
     opposite_count: Tensor
     pair_triangles: Tensor
     multiplicity: Tensor
+    code_table: Tensor | None = None
+    code_rows: Tensor | None = None
+    mask: Tensor | None = None
+    side_mask: Tensor | None = None
 
     @property
     def num_pairs(self) -> int:
@@ -154,13 +164,44 @@ class EgoLines:
                 f"`pair_index` must have shape [2, P], got {list(pair_index.shape)}. "
                 "Add the transform `lgan.EgoLineGraph()`."
             )
-        fields = {field: getattr(data, field) for field in FIELDS}
-        return EgoLines(num_nodes=data.multiplicity.numel(), **fields)
+        stored = {field: getattr(data, field) for field in FIELDS}
+        code = getattr(data, "pair_code", None)
+        return EgoLines(num_nodes=data.multiplicity.numel(), **stored, code_table=code)
+
+    def coded(self, level: str) -> "EgoLines":
+        """The same structure with the structural code of every pair, each code stored once.
+
+        Args:
+            level: A name of :data:`lgan.graph.pair_codes.LEVELS`; ``"none"`` changes nothing.
+        """
+        if level == "none":
+            return self
+        codes = pair_codes(self.pair_index, self.num_nodes, level, multiplicity=self.multiplicity)
+        found, rows = torch.unique(codes, dim=0, return_inverse=True)
+        table = code_features(found, level)
+        return replace(self, code_table=table, code_rows=rows.to(torch.int32))
+
+    def codes_of(self, pairs: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        """The table and rows of some pairs ``[p]``.
+
+        On the CPU a code that occurs again and again is encoded once; elsewhere every pair has a
+        row of its own, since finding out what occurs would wait for the device.
+        """
+        if self.code_table is None:
+            return None, None
+        if self.code_rows is None:
+            return self.code_table[pairs], None
+        rows = self.code_rows[pairs]
+        if rows.device.type != "cpu":
+            return self.code_table[rows], None
+        used, inverse = torch.unique(rows, return_inverse=True)
+        return self.code_table[used], inverse.to(torch.int32)
 
     def to(self, device: torch.device | str) -> "EgoLines":
         """The same structure on another device."""
-        fields = {field: getattr(self, field).to(device) for field in FIELDS}
-        return EgoLines(num_nodes=self.num_nodes, **fields)
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        moved = {name: v.to(device) for name, v in values.items() if isinstance(v, Tensor)}
+        return replace(self, **moved)
 
     @cached_property
     def incidence(self) -> Incidence:
@@ -171,7 +212,55 @@ class EgoLines:
             ptr=lengths_to_ptr(self.opposite_count),
             opposite=self.opposite_index.to(torch.int32),
             triangles=self.pair_triangles.to(torch.int32),
+            mask=self.mask,
+            side_mask=self.side_mask,
         )
+
+    def masked(self, mask: Tensor, side_mask: Tensor | None = None) -> "EgoLines":
+        r"""The same graph with every pair present to some degree, differentiable in the mask.
+
+        .. math::
+            T_t = \sum_p m_{tp} z_{tp}, \qquad
+            S_t = \sum_{pq \in \Delta(t)} m_{tp} m_{tq} m_{pq} z_{pq}
+
+        so that 0 deletes an edge and its triangles exactly, and 1 keeps it. Structural codes stay
+        those of the whole graph.
+
+        Args:
+            mask: A value for every pair ``[*, P]``; leading axes give several masks of one graph
+                at once, and the outputs the same leading axes.
+            side_mask: The products of three masks, where the caller has them already.
+        """
+        if mask.shape[-1:] != (self.num_pairs,):
+            raise ValueError(
+                f"`mask` must have one value for each of {self.num_pairs} pairs, "
+                f"got shape {list(mask.shape)}. Give a mask of shape [*, {self.num_pairs}]."
+            )
+        if bool((self.multiplicity > 1).any()):
+            raise ValueError(
+                "A mask needs the edges of the original graph, but twins are merged here. "
+                "Build the line graphs with `compress=False`."
+            )
+        if side_mask is None:
+            side_mask = self.side_product(mask)
+        return replace(self, mask=mask, side_mask=side_mask)
+
+    def side_product(self, mask: Tensor) -> Tensor:
+        """The product of a mask over the triangle of every entry of ``opposite_index``."""
+        first, second, third = self.entry_pairs
+        return mask[..., first] * mask[..., second] * mask[..., third]
+
+    @cached_property
+    def entry_pairs(self) -> Tensor:
+        """The pairs of the triangle of every entry of ``opposite_index``, its own first."""
+        own = torch.repeat_interleave(
+            torch.arange(self.num_pairs, device=self.pair_index.device), self.opposite_count
+        )
+        ends, across = self.pair_index.long(), self.opposite_index.long()
+        key = ends[0] * self.num_nodes + ends[1]  # increasing, since pairs are in order
+        sides = [torch.sort(torch.stack([end[own], across]), dim=0).values for end in ends]
+        others = [torch.searchsorted(key, low * self.num_nodes + high) for low, high in sides]
+        return torch.stack([own, *others])
 
     @cached_property
     def has_triangles(self) -> bool:

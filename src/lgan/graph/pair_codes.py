@@ -24,7 +24,7 @@ from torch import Tensor
 from lgan.graph.expansion import expand_classes
 from lgan.graph.pair_colours import pair_colours, refuse_dense
 
-__all__ = ["LEVELS", "pair_codes"]
+__all__ = ["LEVELS", "check_level", "code_channels", "code_features", "pair_codes"]
 
 LEVELS: dict[str, tuple[str, ...]] = {
     "none": (),
@@ -35,6 +35,8 @@ LEVELS: dict[str, tuple[str, ...]] = {
     "local": ("T", "Q", "S1", "S2", "U", "C"),
     "folklore": ("T", "Q", "S1", "S2", "U", "C"),
 }
+# A colour is given to a network bit by bit.
+COLOUR_BITS = 63
 # Claws that are looked at in some minutes.
 MOST_CLAWS = 1 << 34
 # How far apart the nodes may be whose pairs are coloured.
@@ -65,8 +67,7 @@ def pair_codes(
         >>> pair_codes(k4, 4, "full")[0].tolist()  # 2 triangles, 2 cycles, each in the one K4
         [2, 2, 2, 2]
     """
-    if level not in LEVELS:
-        raise ValueError(f"`level` must be one of {', '.join(LEVELS)}, got {level!r}.")
+    check_level(level)
     num_pairs = pair_index.size(1)
     if level == "none" or num_pairs == 0:
         size = (num_pairs, len(LEVELS[level]))
@@ -75,6 +76,33 @@ def pair_codes(
         return _counts(pair_index, num_nodes, level, multiplicity)
     k = torch.ones(num_nodes) if multiplicity is None else multiplicity.cpu()
     return _apart(pair_index, level, k.long())
+
+
+def check_level(level: str) -> None:
+    """Raise an error unless this is the name of a level."""
+    if level not in LEVELS:
+        raise ValueError(f"The pair code must be one of {', '.join(LEVELS)}, got {level!r}.")
+
+
+def code_channels(level: str) -> int:
+    """Numbers a network reads of every pair.
+
+    Example:
+        >>> code_channels("full")
+        4
+    """
+    check_level(level)
+    return sum(COLOUR_BITS if name == "C" else 1 for name in LEVELS[level])
+
+
+def code_features(codes: Tensor, level: str) -> Tensor:
+    """Codes as a network reads them, ``[U, c]`` float32: logarithms of counts, bits of a colour."""
+    counts = sum(name != "C" for name in LEVELS[level])
+    features = codes[:, :counts].double().log1p()
+    if "C" in LEVELS[level]:
+        bits = (codes[:, counts:] >> torch.arange(COLOUR_BITS, device=codes.device)) & 1
+        features = torch.cat([features, bits.double()], 1)
+    return features.float()
 
 
 def _counts(pair_index: Tensor, num_nodes: int, level: str, multiplicity: Tensor | None) -> Tensor:

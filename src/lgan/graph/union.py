@@ -1,15 +1,20 @@
 """Many graphs as one disjoint union, and batches of it as index ranges."""
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
+from lgan.graph.cells import Cells, Lift, batch_cells, cells_from_tensors, cells_to_tensors
 from lgan.graph.ego_lines import FIELDS, EgoLines
 from lgan.graph.segments import concat_ranges, lengths_to_ptr
 
 __all__ = ["GraphBatch", "GraphUnion"]
+
+# Fields of the ego line graphs that a union with structural codes has beside the others.
+CODES = ("code_table", "code_rows")
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,7 @@ class GraphBatch:
         lines: Their ego line graphs.
         node_weight: How often a node counts in the statistics of a batch, ``[n]`` or one row
             per model ``[K, n]``; ``None`` for as often as it has twins.
+        cells: What a lifted model reads beside nodes and pairs, by family.
     """
 
     x: Tensor
@@ -32,6 +38,7 @@ class GraphBatch:
     ids: Tensor
     lines: EgoLines
     node_weight: Tensor | None = None
+    cells: dict[str, Cells] = field(default_factory=dict)
 
     @property
     def num_graphs(self) -> int:
@@ -73,6 +80,8 @@ class GraphUnion:
         node_ptr: Where the nodes of each graph begin ``[G + 1]``.
         lines: The ego line graphs of the whole union.
         original_nodes: Number of nodes before twins were merged.
+        name: Name of the data set.
+        cells: Families of cells that a :class:`Lift` added.
     """
 
     x: Tensor
@@ -83,6 +92,7 @@ class GraphUnion:
     lines: EgoLines
     original_nodes: int
     name: str = ""
+    cells: dict[str, Cells] = field(default_factory=dict)
     _pair_ptr: Tensor = field(init=False, repr=False)
     _opposite_ptr: Tensor = field(init=False, repr=False)
 
@@ -105,6 +115,7 @@ class GraphUnion:
         num_features: int,
         num_classes: int,
         compress: bool = True,
+        pair_code: str = "none",
         name: str = "",
     ) -> "GraphUnion":
         """Merge twins, list triangles, lay out the ego line graphs of all graphs at once.
@@ -117,6 +128,7 @@ class GraphUnion:
             num_features: Features, or categories.
             num_classes: Classes.
             compress: Merge true twins with equal features; outputs stay the same.
+            pair_code: Level of structural codes that the pairs carry.
             name: Name of the data set.
         """
         num_nodes = int(node_ptr[-1])
@@ -134,14 +146,7 @@ class GraphUnion:
             node_ptr = torch.searchsorted(first, node_ptr)
         else:
             lines = EgoLines.from_pairs(pair_index, num_nodes)
-        compact = EgoLines(
-            num_nodes=lines.num_nodes,
-            pair_index=lines.pair_index.to(torch.int32),
-            opposite_index=lines.opposite_index,
-            opposite_count=lines.opposite_count,
-            pair_triangles=lines.pair_triangles,
-            multiplicity=lines.multiplicity,
-        )
+        compact = replace(lines.coded(pair_code), pair_index=lines.pair_index.to(torch.int32))
         return GraphUnion(
             x=x,
             y=y,
@@ -158,13 +163,17 @@ class GraphUnion:
         numbers = (self.num_features, self.num_classes, self.original_nodes)
         stored = {"x": self.x, "y": self.y, "node_ptr": self.node_ptr}
         stored["numbers"] = torch.tensor(numbers)
-        return stored | {name: getattr(self.lines, name) for name in FIELDS}
+        stored |= {name: getattr(self.lines, name) for name in FIELDS}
+        codes = {name: getattr(self.lines, name) for name in CODES}
+        stored |= {name: value for name, value in codes.items() if value is not None}
+        return stored | cells_to_tensors(self.cells)
 
     @staticmethod
     def from_tensors(stored: dict[str, Tensor], name: str = "") -> "GraphUnion":
         """The data set back from :meth:`tensors`."""
         num_features, num_classes, original_nodes = stored["numbers"].tolist()
-        lines = EgoLines(num_nodes=stored["multiplicity"].numel(), **{f: stored[f] for f in FIELDS})
+        kept = {name: stored[name] for name in (*FIELDS, *CODES) if name in stored}
+        lines = EgoLines(num_nodes=stored["multiplicity"].numel(), **kept)
         return GraphUnion(
             x=stored["x"],
             y=stored["y"],
@@ -174,7 +183,13 @@ class GraphUnion:
             lines=lines,
             original_nodes=original_nodes,
             name=name,
+            cells=cells_from_tensors(stored),
         )
+
+    def lifted(self, lift: Lift, progress: Callable[[float], None] | None = None) -> "GraphUnion":
+        """The same data set with the cells that a transform adds."""
+        cells = lift.apply(self, progress or (lambda _: None))
+        return replace(self, cells={**self.cells, **cells})
 
     @property
     def num_graphs(self) -> int:
@@ -206,6 +221,7 @@ class GraphUnion:
         moved = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
         for key in ("x", "y", "node_ptr", "lines"):
             moved[key] = moved[key].to(device)
+        moved["cells"] = {name: family.to(device) for name, family in self.cells.items()}
         return GraphUnion(**moved)
 
     def batch(self, ids: Tensor) -> GraphBatch:
@@ -229,6 +245,7 @@ class GraphUnion:
         opposite_start = self._opposite_ptr[ids]
         opposite_length = self._opposite_ptr[ids + 1] - opposite_start
         opposite = lines.opposite_index[concat_ranges(opposite_start, opposite_length)]
+        table, rows = lines.codes_of(pairs)
         batch = EgoLines(
             num_nodes=nodes.numel(),
             pair_index=lines.pair_index[:, pairs] + torch.repeat_interleave(shift32, pair_length),
@@ -236,5 +253,8 @@ class GraphUnion:
             opposite_count=lines.opposite_count[pairs],
             pair_triangles=lines.pair_triangles[pairs],
             multiplicity=lines.multiplicity[nodes],
+            code_table=table,
+            code_rows=rows,
         )
-        return GraphBatch(x=self.x[nodes], y=self.y[ids], ptr=ptr, ids=ids, lines=batch)
+        cells = batch_cells(self.cells, self.node_ptr, ids) if self.cells else {}
+        return GraphBatch(self.x[nodes], self.y[ids], ptr, ids, batch, cells=cells)

@@ -44,6 +44,10 @@ class Incidence:
         opposite: Opposite nodes ``[M]`` int32.
         triangles: Triangles on an edge of the pair ``[P]`` int32.
         rows: The matrices by rows, where they are known already.
+        mask: How present every pair is, from 0 (deleted) to 1, ``[*, P]``, with the leading axes
+            of the node values or none. Only plain tensor operations read it.
+        side_mask: The same for every entry of ``opposite``: the product over the three edges of
+            its triangle ``[*, M]``.
     """
 
     pairs: Tensor
@@ -52,10 +56,13 @@ class Incidence:
     opposite: Tensor
     triangles: Tensor
     rows: ByNode | None = None
+    mask: Tensor | None = None
+    side_mask: Tensor | None = None
 
     @cached_property
     def arrays(self) -> tuple[Any, Any, Any, Any, Any]:
         """The five fields as arrays, for compiled loops on the CPU."""
+        self._refuse_mask()
         fields = (self.pairs, self.multiplicity, self.ptr, self.opposite, self.triangles)
         pairs, multiplicity, ptr, opposite, triangles = (field.numpy() for field in fields)
         return pairs, multiplicity, ptr, opposite, triangles
@@ -86,6 +93,7 @@ class Incidence:
     @cached_property
     def by_node(self) -> ByNode:
         """The matrices by rows; one sort of their entries unless they are known."""
+        self._refuse_mask()
         if self.rows is not None:
             return self.rows
         at_u, at_v, next_u, next_v, across = self.weights()
@@ -114,6 +122,14 @@ class Incidence:
             side_pair=side_col[side_order].int(),
             side_weight=side[side_order].float(),
         )
+
+    def _refuse_mask(self) -> None:
+        """Compiled loops do not know the mask, and must not silently ignore it."""
+        if self.mask is not None:
+            raise ValueError(
+                "Masked line graphs cannot go through the compiled layer that trains stacked "
+                "models. Call `model.eval()` first, or mask the graph of one model."
+            )
 
 
 def _row_ptr(row: Tensor, rows: int) -> Tensor:

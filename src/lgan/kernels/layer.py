@@ -36,7 +36,8 @@ class LayerSettings:
         running: Running mean and variance of both normalisations, changed in place.
         momentum: How far they move.
         eps: Added to variances.
-        linear: The linear pair encoder instead of the clipped one.
+        relu: Clip what a pair sends; the linear pair encoder does not.
+        code: Row of the table of codes for every pair, where there is a table ``[P]``.
     """
 
     incidence: Incidence
@@ -44,7 +45,8 @@ class LayerSettings:
     running: tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]
     momentum: float
     eps: float
-    linear: bool
+    relu: bool
+    code: Tensor | None = None
 
     def norm(
         self, which: int, x: Any, scale: Tensor, shift: Tensor, y: Any, stats: Any, k0: int, k1: int
@@ -72,8 +74,9 @@ class StackedLayer(torch.autograd.Function):
 
     Shapes:
         ``x``: ``[K, n, in]`` or ``[n]`` categories; ``pair``: ``[K, in, F or 2 F]``; ``fuse``:
-        ``[K, F or 2 F, F]``; ``residual``: ``[K, in, F]`` or none; ``out``: ``[K, F, F]``; the
-        result: ``[K, n, F]``.
+        ``[K, F or 2 F, F]``; ``residual``: ``[K, in, F]`` or none; ``table``: offsets by
+        structural code ``[K, U, F or 2 F]`` or none; ``out``: ``[K, F, F]``; the result:
+        ``[K, n, F]``.
     """
 
     @staticmethod
@@ -84,6 +87,7 @@ class StackedLayer(torch.autograd.Function):
         bias: Tensor,
         fuse: Tensor,
         residual: Tensor | None,
+        table: Tensor | None,
         scale1: Tensor,
         shift1: Tensor,
         out: Tensor,
@@ -95,6 +99,7 @@ class StackedLayer(torch.autograd.Function):
         tensors = (x, pair, bias, fuse, scale1, shift1, out, scale2, shift2)
         x, pair, bias, fuse, scale1, shift1, out, scale2, shift2 = (t.detach() for t in tensors)
         residual = None if residual is None else residual.detach()
+        codes = _Codes.of(table, settings, pair)
         models, nodes, width = pair.size(0), settings.incidence.multiplicity.numel(), out.size(-1)
         a = pair.new_empty((models, nodes, pair.size(-1)))
         both = a.new_zeros(a.shape)
@@ -107,7 +112,7 @@ class StackedLayer(torch.autograd.Function):
         def planes(k0: int, k1: int) -> None:
             cut = _cutter(k0, k1, models)
             _product(x, pair, k0, k1, a, bias=bias)
-            _aggregate(arrays["a"], arrays["both"], settings, width, k0, k1)
+            _aggregate(arrays["a"], arrays["both"], codes, settings, width, k0, k1)
             torch.bmm(cut(both), cut(fuse), out=cut(hidden))
             if residual is not None:
                 _product(x, residual, k0, k1, hidden, add=True)
@@ -120,7 +125,7 @@ class StackedLayer(torch.autograd.Function):
             x, pair, fuse, scale1, out, scale2, a, both, hidden, normed, last, result, statistics,
             residual,
         )  # fmt: skip
-        ctx.settings = settings
+        ctx.settings, ctx.codes = settings, codes
         return result
 
     @staticmethod
@@ -133,6 +138,8 @@ class StackedLayer(torch.autograd.Function):
         )
         residual: Tensor | None = ctx.saved_tensors[-1]
         settings: LayerSettings = ctx.settings
+        codes: _Codes = ctx.codes
+        grad_table = torch.zeros(codes.table.shape, dtype=pair.dtype)
         models, nodes, width = result.shape
         grad = grad.detach().contiguous()
         grad_x = torch.empty_like(x) if ctx.needs_input_grad[0] else None
@@ -161,7 +168,8 @@ class StackedLayer(torch.autograd.Function):
                                stats[:2], arrays["at_hidden"], norms[:2], k0, k1)  # fmt: skip
             torch.bmm(cut(both).mT, cut(at_hidden), out=cut(grad_fuse))
             torch.bmm(cut(at_hidden), cut(turned["fuse"]), out=cut(at_both))
-            _aggregate_back(arrays["at_both"], arrays["a"], arrays["at_a"], settings, width, k0, k1)
+            _aggregate_back(arrays["at_both"], arrays["a"], arrays["at_a"], codes,
+                            grad_table.numpy(), settings, width, k0, k1)  # fmt: skip
             _product_back(x, at_a, grad_pair, k0, k1)
             torch.sum(cut(at_a), 1, out=cut(grad_bias))
             if grad_x is not None:
@@ -173,7 +181,8 @@ class StackedLayer(torch.autograd.Function):
 
         by_planes(planes, models, 2 * a.numel())
         return (
-            grad_x, grad_pair, grad_bias, grad_fuse, grad_residual, grad_norms[0], grad_norms[1],
+            grad_x, grad_pair, grad_bias, grad_fuse, grad_residual,
+            grad_table if codes.present else None, grad_norms[0], grad_norms[1],
             grad_out, grad_norms[2], grad_norms[3], None,
         )  # fmt: skip
 
@@ -216,29 +225,60 @@ def _product_back(x: Tensor, grad: Tensor, grad_weight: Tensor, k0: int, k1: int
     torch.bmm(planes.mT, cut(grad), out=cut(grad_weight))
 
 
-def _aggregate(a: Any, both: Any, settings: LayerSettings, width: int, k0: int, k1: int) -> None:
+@dataclass(frozen=True)
+class _Codes:
+    """Structural codes as arrays; empty ones where there are none."""
+
+    table: Any
+    rows: Any
+
+    @property
+    def present(self) -> bool:
+        return bool(self.rows.size)
+
+    @staticmethod
+    def of(table: Tensor | None, settings: LayerSettings, like: Tensor) -> "_Codes":
+        if table is None:
+            return _Codes(NO_TABLE[like.element_size()], NO_CODE)
+        rows = settings.code
+        if rows is None:
+            rows = torch.arange(table.size(1), dtype=torch.int32)
+        return _Codes(table.detach().contiguous().numpy(), rows.numpy())
+
+
+def _aggregate(
+    a: Any, both: Any, codes: _Codes, settings: LayerSettings, width: int, k0: int, k1: int
+) -> None:
     pairs, multiplicity, ptr, opposite, triangles = settings.incidence.arrays
-    if settings.linear:
+    if not settings.relu and not codes.present:
         numba_cpu.linear_sum(
             a, pairs, multiplicity, triangles, width, False, both, k0, k1, 0, width
         )
         return
     numba_cpu.ego_sum_forward(
-        a, NO_TABLE[a.dtype.itemsize], NO_CODE, pairs, multiplicity, ptr, opposite, width, True,
+        a, codes.table, codes.rows, pairs, multiplicity, ptr, opposite, width, settings.relu,
         both, k0, k1, 0, width,
     )  # fmt: skip
 
 
 def _aggregate_back(
-    grad: Any, a: Any, grad_a: Any, settings: LayerSettings, width: int, k0: int, k1: int
+    grad: Any,
+    a: Any,
+    grad_a: Any,
+    codes: _Codes,
+    grad_table: Any,
+    settings: LayerSettings,
+    width: int,
+    k0: int,
+    k1: int,
 ) -> None:
     pairs, multiplicity, ptr, opposite, triangles = settings.incidence.arrays
-    if settings.linear:
+    if not settings.relu and not codes.present:
         numba_cpu.linear_sum(
             grad, pairs, multiplicity, triangles, width, True, grad_a, k0, k1, 0, width
         )
         return
     numba_cpu.ego_sum_backward(
-        grad, a, NO_TABLE[a.dtype.itemsize], NO_CODE, pairs, multiplicity, ptr, opposite, width,
-        True, grad_a, NO_TABLE[a.dtype.itemsize], k0, k1, 0, width,
+        grad, a, codes.table, codes.rows, pairs, multiplicity, ptr, opposite, width,
+        settings.relu, grad_a, grad_table, k0, k1, 0, width,
     )  # fmt: skip

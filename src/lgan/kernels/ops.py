@@ -103,7 +103,7 @@ def ego_sum(
         width: Columns of one branch. Where ``a`` has only these, so has the result: the
             neighbour branch of a graph without triangles is silent.
         table: Offsets by structural code, the same columns as ``a``.
-        code: Row of ``table`` for every pair ``[P]``.
+        code: Row of ``table`` for every pair ``[P]``; ``None`` where it has one for each.
         relu: Clip what a pair sends; without it see also :func:`linear_sum`.
 
     Shapes:
@@ -111,6 +111,11 @@ def ego_sum(
     """
     _check_rows(a, incidence.multiplicity.numel())
     chosen = _backend(a)
+    if table is not None and code is None and (chosen != "triton" or incidence.mask is not None):
+        pairs = incidence.pairs
+        code = torch.arange(pairs.size(1), dtype=pairs.dtype, device=pairs.device)
+    if incidence.mask is not None:
+        return torch_any.masked_ego_sum(a, incidence, width, table, code, relu)
     if chosen == "torch":
         return torch_any.ego_sum(a, incidence, width, table, code, relu)
     planes = a if a.dim() == 3 else a.unsqueeze(0)
@@ -133,6 +138,8 @@ def ego_sum(
 def linear_sum(a: Tensor, incidence: Incidence, width: int) -> Tensor:
     """:func:`ego_sum` without clipping, at the cost of one sparse product: no triangle is read."""
     _check_rows(a, incidence.multiplicity.numel())
+    if incidence.mask is not None:
+        return torch_any.masked_linear_sum(a, incidence, width)
     if not compiled(a):
         return torch_any.linear_sum(a, incidence, width)
     from lgan.kernels.numba_ops import LinearSum

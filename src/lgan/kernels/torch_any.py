@@ -8,7 +8,14 @@ from torch import Tensor
 
 from lgan.kernels.incidence import Incidence
 
-__all__ = ["ego_sum", "linear_sum", "norm", "segment_sum"]
+__all__ = [
+    "ego_sum",
+    "linear_sum",
+    "masked_ego_sum",
+    "masked_linear_sum",
+    "norm",
+    "segment_sum",
+]
 
 
 def ego_sum(
@@ -49,6 +56,56 @@ def linear_sum(a: Tensor, incidence: Incidence, width: int) -> Tensor:
         side = zero.index_add(-2, u, at_u * c * a[..., v, width:])
         branches.append(side.index_add(-2, v, at_v * c * a[..., u, width:]))
     return torch.cat(branches, -1)
+
+
+def masked_ego_sum(
+    a: Tensor,
+    incidence: Incidence,
+    width: int,
+    table: Tensor | None,
+    code: Tensor | None,
+    relu: bool,
+) -> Tensor:
+    """:func:`lgan.kernels.ego_sum` of masked pairs, differentiable in the mask too.
+
+    A pair sends its mask times ``z`` to its ends and, through every triangle, the product of the
+    three masks times ``z`` to the opposite node. Twins must not be merged. The mask may have
+    leading axes that ``a`` lacks, as long as they broadcast.
+    """
+    mask, side_mask = _masks(incidence)
+    u, v = incidence.pairs.long()
+    z = a.index_select(-2, u) + a.index_select(-2, v)
+    if table is not None and code is not None:
+        z = z + table.index_select(-2, code.long())
+    z = z.relu() if relu else z
+    target = mask * z[..., :width]
+    zero = a.new_zeros((*target.shape[:-2], a.size(-2), width))
+    branches = [zero.index_add(-2, u, target).index_add(-2, v, target)]
+    if z.size(-1) > width:
+        side = side_mask * z[..., width:].index_select(-2, incidence.opposite_pair())
+        branches.append(zero.index_add(-2, incidence.opposite.long(), side))
+    return torch.cat(branches, -1)
+
+
+def masked_linear_sum(a: Tensor, incidence: Incidence, width: int) -> Tensor:
+    """:func:`lgan.kernels.linear_sum` of masked pairs, see :func:`masked_ego_sum`."""
+    mask, side_mask = _masks(incidence)
+    u, v = incidence.pairs.long()
+    a_u, a_v = a.index_select(-2, u), a.index_select(-2, v)
+    both = mask * (a_u + a_v)[..., :width]
+    zero = a.new_zeros((*both.shape[:-2], a.size(-2), width))
+    branches = [zero.index_add(-2, u, both).index_add(-2, v, both)]
+    if a.size(-1) > width:
+        count = torch.zeros_like(mask).index_add(-2, incidence.opposite_pair(), side_mask)
+        side = zero.index_add(-2, u, count * a_v[..., width:])
+        branches.append(side.index_add(-2, v, count * a_u[..., width:]))
+    return torch.cat(branches, -1)
+
+
+def _masks(incidence: Incidence) -> tuple[Tensor, Tensor]:
+    assert incidence.mask is not None
+    assert incidence.side_mask is not None
+    return incidence.mask.unsqueeze(-1), incidence.side_mask.unsqueeze(-1)
 
 
 def norm(

@@ -50,9 +50,9 @@ def _gather_kernel(
 @triton.jit
 def _pair_kernel(
     a, table, code, u, v, z, nodes, pairs, codes, width,
-    RELU: tl.constexpr, CODED: tl.constexpr, COLUMNS: tl.constexpr,
+    RELU: tl.constexpr, CODED: tl.constexpr, OWN: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
-    """z[k, p] = relu(a[k, u] + a[k, v] + table[k, code])."""
+    """z[k, p] = relu(a[k, u] + a[k, v] + table[k, code]), or with a row of its own for every p."""
     p, k = tl.program_id(0).to(tl.int64), tl.program_id(1).to(tl.int64)
     columns = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)
     inside = columns < width
@@ -61,7 +61,7 @@ def _pair_kernel(
     at_v = tl.load(a + tl.load(v + p).to(tl.int64) * width + columns, mask=inside, other=0.0)
     total = at_u.to(tl.float32) + at_v.to(tl.float32)
     if CODED:
-        row = k * codes + tl.load(code + p).to(tl.int64)
+        row = k * codes + (p if OWN else tl.load(code + p).to(tl.int64))
         total += tl.load(table + row * width + columns, mask=inside, other=0.0).to(tl.float32)
     if RELU:
         total = tl.maximum(total, 0.0)
@@ -165,6 +165,7 @@ def pair_forward(
         *(u, v, z, a.size(1), u.numel(), 1 if table is None else table.size(1), a.size(2)),
         RELU=relu,
         CODED=table is not None,
+        OWN=code is None,
         COLUMNS=columns,
     )
     return z

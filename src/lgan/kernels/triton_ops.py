@@ -65,6 +65,8 @@ class EgoSum(torch.autograd.Function):
         grad_table = None
         if table is not None and code is not None:
             grad_table = torch.zeros_like(table).index_add_(1, code.long(), grad_z)
+        elif table is not None:
+            grad_table = grad_z
         return grad_a, grad_table, None, None, None, None
 
 

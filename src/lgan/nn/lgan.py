@@ -32,6 +32,8 @@ class LGAN(nn.Module):
         include_input: Let the skip-cat start at ``H^{(0)}``: the cheapest repair of plain LGAN.
         comb: Pair encoder, see :class:`LGANConv`.
         fusion: How the two aggregations meet, see :class:`LGANConv`.
+        pair_code: Structural code of the pairs, see :class:`LGANConv`: ``"none"`` (the paper),
+            ``"triangles"``, ``"cycles"``, ``"full"``, ``"claws"``, ``"local"``, ``"folklore"``.
         readout: ``"sum"``, ``"mean"`` or ``"max"`` over the nodes of a graph.
         dropout: Share of the graph representation dropped before the head.
 
@@ -58,6 +60,7 @@ class LGAN(nn.Module):
         include_input: bool = False,
         comb: Comb = "deepsets",
         fusion: Fusion = "concat",
+        pair_code: str = "none",
         readout: Readout = "sum",
         dropout: float = 0.0,
     ) -> None:
@@ -80,6 +83,7 @@ class LGAN(nn.Module):
                 residual=residual,
                 comb=comb,
                 fusion=fusion,
+                pair_code=pair_code,
             )
             for layer in range(num_layers)
         )

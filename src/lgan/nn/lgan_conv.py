@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from lgan import kernels
 from lgan.graph import EgoLines
+from lgan.graph.pair_codes import code_channels
 from lgan.nn.linear import EVERYTHING, Linear, check_categories
 from lgan.nn.norm import BatchNorm
 
@@ -21,7 +22,7 @@ class LGANConv(nn.Module):
     via the Line Graph Aggregation* (AAAI 2026).
 
     .. math::
-        z_{uv} = \mathrm{relu}((W h_u + b) + (W h_v + b)), \quad
+        z_{uv} = \mathrm{relu}((W h_u + b) + (W h_v + b) + W_c\, \mathrm{code}_{uv}), \quad
         T_t = \sum_{p \in N(t)} z_{tp}, \quad
         S_t = \sum_{p, q \in N(t),\, pq \in E} z'_{pq}
 
@@ -41,6 +42,8 @@ class LGANConv(nn.Module):
             what GIN costs and is weaker (no triangle list is needed).
         fusion: How ``T`` and ``S`` meet: ``"concat"`` (the paper), ``"sum"``, ``"mean"`` or
             ``"gate"``.
+        pair_code: Level of the structural code of the pairs, which the graph must carry
+            (``EgoLineGraph(pair_code=...)``); ``"none"`` is the paper's layer.
         cached: Keep the structure built from the first ``edge_index``, for a graph that stays.
 
     Shapes:
@@ -62,6 +65,7 @@ class LGANConv(nn.Module):
         residual: bool = False,
         comb: Comb = "deepsets",
         fusion: Fusion = "concat",
+        pair_code: str = "none",
         cached: bool = False,
     ) -> None:
         super().__init__()
@@ -76,6 +80,9 @@ class LGANConv(nn.Module):
         self.cached = cached
         width = out_channels
         self.pair = Linear(in_channels, 2 * width)
+        channels = code_channels(pair_code)
+        self.pair_code = pair_code
+        self.code = Linear(channels, 2 * width, bias=False) if channels else None
         self.gate = Linear(2 * width, width) if fusion == "gate" else None
         self.fuse = Linear(2 * width if fusion == "concat" else width, width, bias=False)
         self.residual = Linear(in_channels, width, bias=False) if residual else None
@@ -114,6 +121,7 @@ class LGANConv(nn.Module):
                 f"`x` must have one row for each of {lines.num_nodes} nodes, got shape "
                 f"{list(x.shape)}. Rebuild the line graphs after changing the graph."
             )
+        self._check_codes(lines)
         weight = lines.multiplicity if node_weight is None else node_weight
         if self._stacked_on_cpu():
             return self._stacked(x, lines, weight)
@@ -151,7 +159,8 @@ class LGANConv(nn.Module):
             running=(self.norm.running, self.out_norm.running),
             momentum=self.norm.momentum,
             eps=self.norm.eps,
-            linear=self.comb == "linear",
+            relu=self.comb == "deepsets",
+            code=lines.code_rows,
         )
         out: Tensor = StackedLayer.apply(
             x,
@@ -159,6 +168,7 @@ class LGANConv(nn.Module):
             bias,
             fuse.contiguous(),
             None if self.residual is None else self.residual.weight,
+            self._offsets(lines, pair.dtype),
             *(self.norm.scale, self.norm.shift),
             self.out.weight,
             *(self.out_norm.scale, self.out_norm.shift),
@@ -170,7 +180,7 @@ class LGANConv(nn.Module):
         if self._lines is not None:
             return self._lines
         num_nodes = x.size(0) if x.dim() == 1 else x.size(-2)
-        lines = EgoLines.from_edge_index(edge_index, num_nodes)
+        lines = EgoLines.from_edge_index(edge_index, num_nodes).coded(self.pair_code)
         if self.cached:
             self._lines = lines
         return lines
@@ -179,9 +189,31 @@ class LGANConv(nn.Module):
         """``(T ‖ S)``, or ``T`` alone where the graph has no triangle and ``S`` is zero."""
         width = self.out_channels
         a = self.pair(x, columns=EVERYTHING if lines.has_triangles else slice(width))
-        if self.comb == "linear":
+        if self.comb == "linear" and self.code is None:
             return kernels.linear_sum(a, lines.incidence, width)
-        return kernels.ego_sum(a, lines.incidence, width)
+        return kernels.ego_sum(
+            a, lines.incidence, width, table=self._offsets(lines, a.dtype), code=lines.code_rows,
+            relu=self.comb == "deepsets",
+        )  # fmt: skip
+
+    def _offsets(self, lines: EgoLines, dtype: torch.dtype) -> Tensor | None:
+        """What the codes add to the pairs that carry them ``[*, U, 2 · width or width]``."""
+        if self.code is None:
+            return None
+        assert lines.code_table is not None
+        columns = EVERYTHING if lines.has_triangles else slice(self.out_channels)
+        offsets: Tensor = self.code(lines.code_table.to(dtype), columns=columns)
+        return offsets
+
+    def _check_codes(self, lines: EgoLines) -> None:
+        wanted = 0 if self.code is None else self.code.in_channels
+        got = 0 if lines.code_table is None else lines.code_table.size(1)
+        if wanted and got != wanted:
+            raise ValueError(
+                f"The layer reads structural codes of the level {self.pair_code!r}, {wanted} "
+                f"numbers a pair, got {got}. Prepare the graph with "
+                f"`lgan.EgoLineGraph(pair_code={self.pair_code!r})`."
+            )
 
     def _fuse(self, both: Tensor) -> Tensor:
         fused: Tensor
@@ -207,5 +239,6 @@ class LGANConv(nn.Module):
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}({self.in_channels}, {self.out_channels}, "
-            f"residual={self.residual is not None}, comb={self.comb!r}, fusion={self.fusion!r})"
+            f"residual={self.residual is not None}, comb={self.comb!r}, fusion={self.fusion!r}, "
+            f"pair_code={self.pair_code!r})"
         )

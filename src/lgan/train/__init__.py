@@ -2,8 +2,20 @@
 
 from lgan.train.config import TrainConfig
 from lgan.train.evaluate import predict
-from lgan.train.folds import cross_validate
+from lgan.train.folds import cross_validate, cross_validate_variants
+from lgan.train.loop import Curves, OnEpoch, Variant
 from lgan.train.result import CVResult
 from lgan.train.single import Trained, train_one
 
-__all__ = ["CVResult", "TrainConfig", "Trained", "cross_validate", "predict", "train_one"]
+__all__ = [
+    "CVResult",
+    "Curves",
+    "OnEpoch",
+    "TrainConfig",
+    "Trained",
+    "Variant",
+    "cross_validate",
+    "cross_validate_variants",
+    "predict",
+    "train_one",
+]

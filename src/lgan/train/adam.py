@@ -23,7 +23,7 @@ class StackedAdam:
     def __init__(
         self, model: nn.Module, lr: float | Tensor, weight_decay: float | Tensor = 0.0
     ) -> None:
-        parameters = list(model.parameters())
+        self.parameters = parameters = list(model.parameters())
         self.value = torch.cat([p.detach().flatten() for p in parameters])
         self.grad = torch.zeros_like(self.value)
         self.mean = torch.zeros_like(self.value)
@@ -45,7 +45,8 @@ class StackedAdam:
 
     @torch.no_grad()
     def step(self, scale: float | Tensor = 1.0) -> None:
-        """Update all models; ``scale`` multiplies every learning rate (the schedule).
+        """Update all models; ``scale`` multiplies every learning rate, one or one per model (the
+        schedule).
 
         The number of steps is a tensor, so that a captured step goes on counting.
         """
@@ -56,6 +57,7 @@ class StackedAdam:
         self.square.mul_(self.beta2).addcmul_(self.grad, self.grad, value=1 - self.beta2)
         root = (1 - self.beta2**self.steps).sqrt().to(self.value.dtype)
         rate = (scale / (1 - self.beta1**self.steps)).to(self.value.dtype)
+        rate = rate if rate.dim() == 0 else _per_element(rate, self.parameters)
         change = self.mean / self.square.sqrt().div_(root).add_(self.eps)
         self.value.sub_(change.mul_(self.lr).mul_(rate))
 
@@ -73,4 +75,4 @@ def _per_element(setting: float | Tensor, parameters: list[nn.Parameter]) -> Ten
     """The setting of the model that each element of the vector belongs to."""
     first = parameters[0]
     row = torch.as_tensor(setting, dtype=first.dtype, device=first.device).expand(first.size(0))
-    return torch.cat([row.repeat_interleave(p[0].numel()) for p in parameters])
+    return torch.cat([row[:, None].expand(-1, p[0].numel()).flatten() for p in parameters])

@@ -33,7 +33,7 @@ class CapturedSteps:
         self,
         union: GraphUnion,
         seen: Tensor,
-        step: Callable[[GraphBatch, Tensor, float | Tensor], Tensor],
+        step: Callable[[GraphBatch, Tensor, Tensor], Tensor],
     ) -> None:
         self.device = union.device
         self.data = DeviceUnion(union)
@@ -43,11 +43,11 @@ class CapturedSteps:
         self.capacity: Capacity | None = None
         self.graph: torch.cuda.CUDAGraph | None = None
         self.ids = torch.empty(0)
-        self.scale = torch.ones((), device=self.device)
+        self.scale = torch.ones((), dtype=torch.float64, device=self.device)
         self.loss = torch.zeros(seen.size(0), device=self.device)
         self.stream = torch.cuda.Stream(self.device)
 
-    def run(self, batches: Sequence[Tensor], scale: float) -> Tensor:
+    def run(self, batches: Sequence[Tensor], scale: Tensor) -> Tensor:
         """Train on the batches of an epoch; returns the mean losses ``[K]``, on the host."""
         size = max(ids.numel() for ids in batches)
         plan = torch.full((len(batches), size), self.filler)
@@ -59,7 +59,9 @@ class CapturedSteps:
             self.graph = None
             self.capacity = needed.padded(1.05)
             self.ids = plan[0].to(self.device)
-        self.scale.fill_(scale)
+        if self.scale.shape != scale.shape:
+            self.graph, self.scale = None, scale.to(self.device)
+        self.scale.copy_(scale)
         self.loss.zero_()
         on_device = plan.to(self.device)
         first = 0

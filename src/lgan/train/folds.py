@@ -1,7 +1,7 @@
 """Cross-validation: all folds at once."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,11 @@ from lgan.graph import GraphUnion
 from lgan.train.batches import drawn_graphs
 from lgan.train.config import TrainConfig
 from lgan.train.environment import environment, peak_memory
-from lgan.train.loop import Curves, Job, OnEpoch, held_out_job, train_together
+from lgan.train.loop import Curves, Job, OnEpoch, Variant, held_out_job, train_together
 from lgan.train.result import CVResult
+from lgan.train.stack import drawn
 
-__all__ = ["cross_validate"]
+__all__ = ["cross_validate", "cross_validate_variants"]
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +30,8 @@ def cross_validate(
     folds: int | Tensor = 10,
     config: TrainConfig | None = None,
     fair: bool = False,
+    captured: bool = True,
+    rows: Tensor | None = None,
     output: Path | str | None = None,
     resume: bool = False,
     model: dict[str, Any] | None = None,
@@ -44,6 +47,8 @@ def cross_validate(
         config: Settings; by default the protocol of Xu et al.
         fair: Train a second model for every fold, in the same program, that leaves the next
             fold out as an inner hold-out, for the rule ``fair``.
+        captured: Replay steps on a GPU; for models that never ask the host.
+        rows: Rows of the largest activations of every graph ``[G]``; by default its nodes.
         output: Folder for the state after every epoch and the record ``result.json``.
         resume: Go on from the state in ``output``.
         model: Name and options of the model, for the record.
@@ -58,16 +63,60 @@ def cross_validate(
         >>> result.selected("gin").rule
         'gin'
     """
-    config = config or TrainConfig()
-    y = union.y.cpu()
+    variant = Variant(factory, config or TrainConfig(), model or {})
+    [result] = cross_validate_variants(
+        [variant],
+        union,
+        folds=folds,
+        fair=fair,
+        captured=captured,
+        rows=rows,
+        output=output,
+        resume=resume,
+        on_epoch=on_epoch,
+    )
+    if output is not None:
+        result.save(Path(output) / "result.json")
+    return result
+
+
+def cross_validate_variants(
+    variants: Sequence[Variant],
+    union: GraphUnion,
+    *,
+    folds: int | Tensor = 10,
+    fair: bool = False,
+    captured: bool = True,
+    rows: Tensor | None = None,
+    output: Path | str | None = None,
+    resume: bool = False,
+    on_epoch: OnEpoch | None = None,
+) -> list[CVResult]:
+    """:func:`cross_validate` for several settings of one shape, all in one program.
+
+    Args:
+        variants: How the models of every setting are built and trained.
+        union: The data set, on the device to train on.
+        folds: Number of stratified folds, or the test fold of every graph.
+        fair: Also train the models of the rule ``fair``.
+        captured: Replay steps on a GPU.
+        rows: Rows of the largest activations of every graph ``[G]``.
+        output: Folder for the state after every epoch.
+        resume: Go on from the state in ``output``.
+        on_epoch: Called after every epoch; the curves hold the models variant after variant.
+    """
+    config, y = variants[0].config, union.y.cpu()
     fold = stratified_folds(y, folds, seed=config.seed) if isinstance(folds, int) else folds.cpu()
     check_folds(fold, y)
     number = int(fold.max()) + 1
-    jobs = [held_out_job(fold, k, seed=config.seed + k) for k in range(number)]
-    if fair:
-        jobs += _inner_jobs(fold, y, config.seed)
+    jobs: list[Job] = []
+    for index, variant in enumerate(variants):
+        seed = variant.config.seed
+        jobs += [held_out_job(fold, k, seed=seed + k, variant=index) for k in range(number)]
+        jobs += _inner_jobs(fold, y, seed, index) if fair else []
 
-    together = _models_at_once(factory, union, fold, config, len(jobs))
+    rows = torch.diff(union.node_ptr).cpu() if rows is None else rows
+    together = _models_at_once(variants[0], rows, fold, len(jobs))
     if together < len(jobs):
         logger.warning(
             "%d models need more than the memory budget of %.1f GiB: training %d at a time.",
@@ -80,13 +129,12 @@ def cross_validate(
         try:
             _, curves = train_together(
                 union,
-                factory,
+                variants,
                 jobs[start : start + together],
                 groups=fold,
-                config=config,
+                captured=captured,
                 state=state,
                 resume=resume,
-                about=model,
                 on_epoch=on_epoch,
             )
         except torch.OutOfMemoryError:
@@ -98,13 +146,16 @@ def cross_validate(
             continue
         parts.append(curves)
         start += together
-    result = _result(union, jobs, _joined(parts), number, config, model or {}, fold)
-    if output is not None:
-        result.save(Path(output) / "result.json")
-    return result
+    curves, each = _joined(parts), len(jobs) // len(variants)
+    results = []
+    for index, variant in enumerate(variants):
+        mine = slice(index * each, (index + 1) * each)
+        info = {"variants_side_by_side": len(variants)} if len(variants) > 1 else {}
+        results.append(_result(union, jobs[mine], curves.cut(mine), number, variant, fold, info))
+    return results
 
 
-def _inner_jobs(fold: Tensor, y: Tensor, seed: int) -> list[Job]:
+def _inner_jobs(fold: Tensor, y: Tensor, seed: int, variant: int) -> list[Job]:
     """For every fold a job that leaves the next one out too, as its inner hold-out."""
     number = int(fold.max()) + 1
     if number < 3:
@@ -112,7 +163,10 @@ def _inner_jobs(fold: Tensor, y: Tensor, seed: int) -> list[Job]:
             "The rule 'fair' holds two folds out, one to test on and one to choose the epoch on: "
             f"it needs three folds or more, got {number}. Choose more folds."
         )
-    jobs = [held_out_job(fold, k, (k + 1) % number, seed=seed + k) for k in range(number)]
+    jobs = [
+        held_out_job(fold, k, (k + 1) % number, seed=seed + k, variant=variant)
+        for k in range(number)
+    ]
     for k, job in enumerate(jobs):
         classes = torch.unique(y[job.train]).tolist()
         if len(classes) < 2:
@@ -123,21 +177,13 @@ def _inner_jobs(fold: Tensor, y: Tensor, seed: int) -> list[Job]:
     return jobs
 
 
-def _models_at_once(
-    factory: Callable[[], nn.Module],
-    union: GraphUnion,
-    fold: Tensor,
-    config: TrainConfig,
-    models: int,
-) -> int:
+def _models_at_once(variant: Variant, rows: Tensor, fold: Tensor, models: int) -> int:
     """How many models fit into the memory budget with the largest batch they may meet."""
-    with torch.random.fork_rng(devices=[]):
-        maps = [p for p in factory().parameters() if p.dim() == 2]
-    sizes = torch.diff(union.node_ptr).cpu()
-    nodes = int(torch.topk(sizes, drawn_graphs(fold, config.batch_size)).values.sum())
+    maps = [p for p in drawn(variant.factory, 0).parameters() if p.dim() == 2]
+    drawn_rows = int(torch.topk(rows, drawn_graphs(fold, variant.config.batch_size)).values.sum())
     # Every linear map keeps its input and output, a normalisation and a kernel one more each.
-    bytes_per_model = 3 * nodes * sum(p.size(-1) * p.element_size() for p in maps)
-    return max(1, min(models, config.memory_budget // max(bytes_per_model, 1)))
+    bytes_per_model = 3 * drawn_rows * sum(p.size(-1) * p.element_size() for p in maps)
+    return max(1, min(models, variant.config.memory_budget // max(bytes_per_model, 1)))
 
 
 def _joined(parts: list[Curves]) -> Curves:
@@ -154,15 +200,15 @@ def _result(
     jobs: list[Job],
     curves: Curves,
     number: int,
-    config: TrainConfig,
-    model: dict[str, Any],
+    variant: Variant,
     fold: Tensor,
+    info: dict[str, Any],
 ) -> CVResult:
     inner = jobs[number:]
     return CVResult(
         dataset=union.name,
-        model=model,
-        config=asdict(config),
+        model=variant.about,
+        config=asdict(variant.config),
         fold_sizes=[job.test.numel() for job in jobs[:number]],
         test=curves.test[:number],
         loss=curves.loss[:number],
@@ -176,5 +222,6 @@ def _result(
             "nodes": union.original_nodes,
             "environment": environment(union.device),
             "peak_memory": peak_memory(union.device),
+            **info,
         },
     )

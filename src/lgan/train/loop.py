@@ -4,7 +4,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,9 @@ from lgan.train.batches import epoch_batches
 from lgan.train.captured import CapturedSteps
 from lgan.train.config import TrainConfig
 from lgan.train.evaluate import HeldOut
-from lgan.train.stack import build_stack
+from lgan.train.stack import drawn, stack
 
-__all__ = ["Curves", "Job", "OnEpoch", "held_out_job", "train_together"]
+__all__ = ["Curves", "Job", "OnEpoch", "Variant", "held_out_job", "train_together"]
 
 
 @dataclass(frozen=True)
@@ -35,22 +35,41 @@ class Job:
         train: Whether it trains on each graph ``[G]``.
         test: Graphs it is tested on after every epoch.
         validation: Graphs of its inner hold-out; may be none.
+        variant: Which of the variants it is a model of.
     """
 
     seed: int
     train: Tensor
     test: Tensor
     validation: Tensor
+    variant: int = 0
 
 
-def held_out_job(fold: Tensor, test: int, inner: int | None = None, *, seed: int) -> Job:
+@dataclass(frozen=True)
+class Variant:
+    """Settings that ride side by side with others, since they keep the shapes.
+
+    Attributes:
+        factory: Builds one model; those of all variants have the same shapes.
+        config: Settings; variants may differ in ``lr``, ``lr_halving`` and ``weight_decay``.
+        about: Name and options of the model, for the record.
+    """
+
+    factory: Callable[[], nn.Module]
+    config: TrainConfig
+    about: dict[str, Any] = field(default_factory=dict)
+
+
+def held_out_job(
+    fold: Tensor, test: int, inner: int | None = None, *, seed: int, variant: int = 0
+) -> Job:
     """A job that tests on one fold, keeps an inner one out too, and trains on all others."""
     held_out = fold == test
     validation = torch.empty(0, dtype=torch.int64)
     if inner is not None:
         validation = (fold == inner).nonzero().squeeze(1)
         held_out = held_out | (fold == inner)
-    return Job(seed, ~held_out, (fold == test).nonzero().squeeze(1), validation)
+    return Job(seed, ~held_out, (fold == test).nonzero().squeeze(1), validation, variant)
 
 
 @dataclass
@@ -76,6 +95,15 @@ class Curves:
         loss = torch.zeros(models, epochs)
         return Curves(loss, counts, counts.clone(), torch.zeros(epochs))
 
+    def cut(self, models: slice) -> "Curves":
+        """The curves of some of the models."""
+        return replace(
+            self,
+            loss=self.loss[models],
+            test=self.test[models],
+            validation=self.validation[models],
+        )
+
     def tensors(self) -> dict[str, Tensor]:
         """The curves by name."""
         return {"loss": self.loss, "test": self.test, "validation": self.validation,
@@ -83,21 +111,20 @@ class Curves:
 
 
 # Updates all models on a batch, the graphs each may see, and a factor of the learning rates.
-Step = Callable[[GraphBatch, Tensor, float | Tensor], Tensor]
+Step = Callable[[GraphBatch, Tensor, Tensor], Tensor]
 # Called after every epoch with its number (from 1) and the curves so far.
 OnEpoch = Callable[[int, Curves], None]
 
 
 def train_together(
     union: GraphUnion,
-    factory: Callable[[], nn.Module],
+    variants: Sequence[Variant],
     jobs: Sequence[Job],
     *,
     groups: Tensor,
-    config: TrainConfig,
+    captured: bool = True,
     state: Path | None = None,
     resume: bool = False,
-    about: dict[str, Any] | None = None,
     on_epoch: OnEpoch | None = None,
 ) -> tuple[nn.Module, Curves]:
     """Train one model for every job, all in one program, and return them stacked.
@@ -107,25 +134,30 @@ def train_together(
 
     Args:
         union: The data set, on the device to train on.
-        factory: Builds one model.
+        variants: How models are built and trained; each job is a model of one of them.
         jobs: What each model trains and is tested on.
         groups: Group of every graph; batches hold each group in its proportion ``[G]``.
-        config: Settings.
+        captured: Replay steps on a GPU; for models that never ask the host.
         state: File that holds the state after every epoch.
         resume: Go on from ``state`` where it exists.
-        about: Name and options of the model; a run that goes on must have the same.
         on_epoch: Called after every epoch.
     """
-    model = build_stack(factory, [job.seed for job in jobs]).to(union.device).train()
-    optimizer = StackedAdam(model, config.lr, config.weight_decay)
+    chosen = [variants[job.variant] for job in jobs]
+    config = _shared_config(variants)
+    models = [drawn(v.factory, job.seed) for v, job in zip(chosen, jobs, strict=True)]
+    model = stack(models).to(union.device).train()
+    rates = torch.tensor([v.config.lr for v in chosen], dtype=torch.float64)
+    decays = torch.tensor([v.config.weight_decay for v in chosen], dtype=torch.float64)
+    optimizer = StackedAdam(model, rates, decays)
     curves = Curves.empty(len(jobs), config.epochs)
-    fingerprint = _fingerprint(union, jobs, groups, config, about or {})
+    fingerprint = _fingerprint(union, jobs, groups, variants)
     done = 0
     if resume and state is not None and state.exists():
         done = _load_state(state, model, optimizer, curves, fingerprint)
     seen = torch.stack([job.train for job in jobs]).to(union.device)
     step = partial(_step, model, optimizer)
-    steps = (Steps if union.device.type == "cpu" else CapturedSteps)(union, seen, step)
+    replayed = captured and union.device.type != "cpu"
+    steps = (CapturedSteps if replayed else Steps)(union, seen, step)
     tested = HeldOut(union, [torch.cat([job.test, job.validation]) for job in jobs])
 
     with kernels.model_threads(union.device):
@@ -138,7 +170,7 @@ def train_together(
                 seed=config.seed,
                 epoch=epoch,
             )
-            curves.loss[:, epoch] = steps.run(list(batches), config.lr_at(epoch) / config.lr)
+            curves.loss[:, epoch] = steps.run(list(batches), _schedule(chosen, epoch))
             for k, right in enumerate(tested.correct(model)):
                 split = jobs[k].test.numel()
                 curves.test[k, epoch] = int(right[:split].sum())
@@ -159,12 +191,14 @@ class Steps:
         self.seen = seen
         self.step = step
 
-    def run(self, batches: Sequence[Tensor], scale: float) -> Tensor:
-        """Train on the batches of an epoch; returns the mean losses ``[K]``."""
-        loss = torch.zeros(self.seen.size(0))
-        for ids in batches:
+    def run(self, batches: Sequence[Tensor], scale: Tensor) -> Tensor:
+        """Train on the batches of an epoch; returns the mean losses ``[K]``, on the host."""
+        device = self.union.device
+        loss, scale = torch.zeros(self.seen.size(0), device=device), scale.to(device)
+        for batch in batches:
+            ids = batch.to(device)
             loss += self.step(self.union.batch(ids), self.seen[:, ids], scale)
-        return loss / len(batches)
+        return loss.cpu() / len(batches)
 
 
 def _step(
@@ -172,7 +206,7 @@ def _step(
     optimizer: StackedAdam,
     batch: GraphBatch,
     seen: Tensor,
-    scale: float | Tensor,
+    scale: Tensor,
 ) -> Tensor:
     """One update of all models on the graphs that each may see ``[K, B]``; their losses ``[K]``."""
     weight = seen.to(optimizer.value.dtype)
@@ -187,21 +221,39 @@ def _step(
     return loss.detach()
 
 
+def _shared_config(variants: Sequence[Variant]) -> TrainConfig:
+    """The settings that all variants have in common."""
+    first = variants[0].config
+    for variant in variants[1:]:
+        own = variant.config
+        if own != replace(first, lr=own.lr, lr_halving=own.lr_halving, weight_decay=own.weight_decay):
+            raise ValueError(
+                "Variants may differ in `lr`, `lr_halving` and `weight_decay`, got "
+                f"{own} beside {first}. Train the others in a run of their own."
+            )
+    return first
+
+
+def _schedule(chosen: Sequence[Variant], epoch: int) -> Tensor:
+    """Factor of the learning rates, one for all models where they agree, or one each ``[K]``."""
+    factors = [variant.config.lr_at(epoch) / variant.config.lr for variant in chosen]
+    halving = {variant.config.lr_halving for variant in chosen}
+    return torch.tensor(factors[0] if len(halving) == 1 else factors, dtype=torch.float64)
+
+
 def _fingerprint(
-    union: GraphUnion,
-    jobs: Sequence[Job],
-    groups: Tensor,
-    config: TrainConfig,
-    about: dict[str, Any],
+    union: GraphUnion, jobs: Sequence[Job], groups: Tensor, variants: Sequence[Variant]
 ) -> dict[str, Any]:
     """What must agree for a run to go on from a state, by the names a message gives it."""
     splits = hashlib.sha256(groups.numpy().tobytes())
     for job in jobs:
-        splits.update(str(job.seed).encode())
+        splits.update(f"{job.seed} {job.variant}".encode())
         for part in (job.train, job.test, job.validation):
             splits.update(part.numpy().tobytes())
+    configs = [asdict(variant.config) for variant in variants]
+    abouts = [variant.about for variant in variants]
     settings = {
-        **asdict(config),
+        **{key: _one_or_all([config[key] for config in configs]) for key in configs[0]},
         "dataset": union.name,
         "graphs": union.num_graphs,
         "nodes": union.lines.num_nodes,
@@ -209,10 +261,14 @@ def _fingerprint(
         "models": len(jobs),
         "folds": splits.hexdigest()[:12],
         "lgan": __version__,
-        **{f"model {key}": value for key, value in about.items()},
+        **{f"model {key}": _one_or_all([a[key] for a in abouts]) for key in abouts[0]},
     }
     plain: dict[str, Any] = json.loads(json.dumps(settings))
     return plain
+
+
+def _one_or_all(values: list[Any]) -> Any:
+    return values[0] if len(values) == 1 else values
 
 
 def _save_state(

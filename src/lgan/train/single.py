@@ -11,7 +11,7 @@ from lgan.data.splits import check_folds, stratified_folds
 from lgan.graph import GraphUnion
 from lgan.train.config import TrainConfig
 from lgan.train.environment import environment, peak_memory
-from lgan.train.loop import OnEpoch, held_out_job, train_together
+from lgan.train.loop import OnEpoch, Variant, held_out_job, train_together
 from lgan.train.result import rounded
 from lgan.train.stack import unstack
 
@@ -39,6 +39,7 @@ def train_one(
     *,
     folds: int | Tensor = 10,
     config: TrainConfig | None = None,
+    captured: bool = True,
     output: Path | str | None = None,
     resume: bool = False,
     model: dict[str, Any] | None = None,
@@ -53,6 +54,7 @@ def train_one(
         union: The data set, on the device to train on.
         folds: Number of stratified folds the held-out part is one of, or the fold of every graph.
         config: Settings.
+        captured: Replay steps on a GPU; for models that never ask the host.
         output: Folder for the state after every epoch.
         resume: Go on from the state in ``output``.
         model: Name and options of the model; a run that goes on must have the same.
@@ -65,13 +67,12 @@ def train_one(
     job = held_out_job(fold, 0, seed=config.seed)
     stacked, curves = train_together(
         union,
-        factory,
+        [Variant(factory, config, model or {})],
         [job],
         groups=fold,
-        config=config,
+        captured=captured,
         state=None if output is None else Path(output) / "state-0.safetensors",
         resume=resume,
-        about=model,
         on_epoch=on_epoch,
     )
     held_out = job.test.numel()

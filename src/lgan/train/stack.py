@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from lgan.nn.dropout import Dropout
 
-__all__ = ["build_stack", "model_view", "stack", "unstack"]
+__all__ = ["build_stack", "drawn", "model_view", "stack", "unstack"]
 
 
 def stack(models: Sequence[nn.Module]) -> nn.Module:
@@ -43,14 +43,16 @@ def model_view(together: nn.Module, index: int) -> nn.Module:
     return alone.eval().requires_grad_(False)
 
 
+def drawn(factory: Callable[[], nn.Module], seed: int) -> nn.Module:
+    """A model drawn with a seed; the global generator is left alone."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return factory()
+
+
 def build_stack(factory: Callable[[], nn.Module], seeds: Sequence[int]) -> nn.Module:
-    """Models drawn with the given seeds, stacked; the global generator is left alone."""
-    models = []
-    for seed in seeds:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            models.append(factory())
-    return stack(models)
+    """Models drawn with the given seeds, stacked."""
+    return stack([drawn(factory, seed) for seed in seeds])
 
 
 def _assign(module: nn.Module, name: str, value: Tensor) -> None:

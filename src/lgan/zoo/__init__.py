@@ -1,6 +1,6 @@
 """LGAN and the models it is compared with."""
 
 from lgan.zoo.gin import GIN
-from lgan.zoo.registry import MODELS, ModelSpec, model_spec
+from lgan.zoo.registry import MODELS, KernelSpec, ModelSpec, NetworkSpec, model_spec
 
-__all__ = ["GIN", "MODELS", "ModelSpec", "model_spec"]
+__all__ = ["GIN", "MODELS", "KernelSpec", "ModelSpec", "NetworkSpec", "model_spec"]

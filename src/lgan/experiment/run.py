@@ -1,0 +1,140 @@
+"""One experiment from end to end: data, model, folds, record."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from lgan.data import RawGraphs, load, node_features
+from lgan.experiment.settings import Settings
+from lgan.graph import GraphUnion
+from lgan.train import CVResult, OnEpoch, cross_validate
+from lgan.zoo import KernelSpec, NetworkSpec, model_spec
+
+__all__ = ["factory", "network_spec", "prepare", "run_kernel", "run_network"]
+
+Progress = Callable[[float], None]
+
+
+def network_spec(model: str) -> NetworkSpec:
+    """The entry of a network, or an error for a kernel, which has no weights to train."""
+    spec = model_spec(model)
+    if isinstance(spec, KernelSpec):
+        raise ValueError(
+            f"{model!r} is a graph kernel, which is fitted and not trained. "
+            "Compare it with `lgan cv`, or choose a network."
+        )
+    return spec
+
+
+def prepare(
+    settings: Settings,
+    *,
+    root: str | Path = "data",
+    mirror: str | Path | None = None,
+    seed: int = 0,
+    device: torch.device | str = "cpu",
+    progress: Progress | None = None,
+) -> GraphUnion:
+    """The data set in the form the network reads, checked, on the device to train on."""
+    spec = network_spec(settings.model)
+    union = load(
+        settings.dataset,
+        root=root,
+        mirror=mirror,
+        features=settings.features,
+        compress=settings.compress,
+        pair_code=settings.pair_code,
+        lift=None if spec.lift is None else spec.lift(settings.options),
+        seed=seed,
+        progress=progress,
+    )
+    if spec.check is not None:
+        spec.check(union, settings.options)
+    return union.to(device) if torch.device(device).type != "cpu" else union
+
+
+def factory(settings: Settings, union: GraphUnion) -> Callable[[], nn.Module]:
+    """Builds one network for a data set."""
+    build = network_spec(settings.model).build
+    sizes = (union.num_features, settings.hidden, union.num_classes)
+    return partial(build, *sizes, **settings.options)
+
+
+def run_network(
+    settings: Settings,
+    union: GraphUnion,
+    fold: Tensor,
+    *,
+    fair: bool = False,
+    output: Path | None = None,
+    resume: bool = False,
+    on_epoch: OnEpoch | None = None,
+) -> CVResult:
+    """Cross-validate a network on a data set from :func:`prepare`.
+
+    Args:
+        settings: Model and training.
+        union: The data set.
+        fold: The test fold of every graph ``[G]``.
+        fair: Also train the models of the rule ``fair``.
+        output: Folder for states and the record.
+        resume: Go on from the state there.
+        on_epoch: Called after every epoch.
+    """
+    spec = network_spec(settings.model)
+    return cross_validate(
+        factory(settings, union),
+        union,
+        folds=fold,
+        config=settings.training,
+        fair=fair,
+        captured=spec.captured,
+        rows=None if spec.rows is None else spec.rows(union),
+        output=output,
+        resume=resume,
+        model=settings.about(),
+        on_epoch=on_epoch,
+    )
+
+
+def run_kernel(
+    settings: Settings,
+    raw: RawGraphs,
+    fold: Tensor,
+    *,
+    output: Path | None = None,
+    progress: Progress | None = None,
+) -> CVResult:
+    """Cross-validate a graph kernel: Gram matrices once, then a support vector machine per fold.
+
+    Args:
+        settings: The kernel and its options.
+        raw: The data set as read.
+        fold: The test fold of every graph ``[G]``.
+        output: Folder for the record.
+        progress: Called with the fraction done.
+    """
+    from lgan.train.kernel_svm import cross_validate_kernel  # scikit-learn takes a second to load
+
+    spec = model_spec(settings.model)
+    assert isinstance(spec, KernelSpec)
+    labels, _ = node_features(raw, settings.features)
+    if labels.is_floating_point():
+        raise ValueError(
+            f"The kernel {settings.model!r} compares categories of nodes, got the features "
+            f"{settings.features!r}. Choose 'labels', 'degree' or 'constant'."
+        )
+    grams = spec.grams(raw, labels, **settings.options, progress=progress)
+    return cross_validate_kernel(
+        grams.matrices,
+        raw.y,
+        folds=fold,
+        candidates=grams.candidates,
+        seed=settings.training.seed,
+        dataset=settings.dataset,
+        model=settings.about(),
+        output=output,
+    )

@@ -1,0 +1,106 @@
+"""All settings of an experiment, from what was given, tuned, published, or usual."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from lgan.data import dataset_spec
+from lgan.experiment.tuned import TUNED
+from lgan.train import TrainConfig
+from lgan.zoo import KernelSpec, NetworkSpec, model_spec
+
+__all__ = ["BASE", "Settings", "settings_for"]
+
+# What holds for every network unless its paper, a search or the user says otherwise.
+BASE: dict[str, Any] = {"hidden": 32, "num_layers": 4, "dropout": 0.0}
+TRAINING = {f.name for f in fields(TrainConfig)}
+DATA = {"features", "compress"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that decides an experiment but folds and seeds.
+
+    Attributes:
+        model: Name of the model.
+        dataset: Name of the data set.
+        hidden: Width of a network.
+        options: Other options of the model.
+        training: Settings of the training.
+        features: Node features.
+        compress: Whether twins are merged.
+    """
+
+    model: str
+    dataset: str
+    hidden: int
+    options: dict[str, Any]
+    training: TrainConfig
+    features: str
+    compress: bool
+
+    @property
+    def pair_code(self) -> str:
+        """The structural code that the data set must carry."""
+        return str(self.options.get("pair_code", "none"))
+
+    def about(self) -> dict[str, Any]:
+        """Name and options of the model, for a record."""
+        data = {"features": self.features, "compress": self.compress}
+        return {"name": self.model, "hidden": self.hidden, **self.options, **data}
+
+    def flat(self) -> dict[str, Any]:
+        """All settings in one dictionary, as :func:`settings_for` takes them."""
+        rest = {"features": self.features, "compress": self.compress, "hidden": self.hidden}
+        return {**rest, **self.options, **asdict(self.training)}
+
+    def with_seed(self, seed: int) -> "Settings":
+        """The same settings with another seed."""
+        return replace(self, training=replace(self.training, seed=seed))
+
+
+def settings_for(model: str, dataset: str, **given: Any) -> Settings:
+    """The settings of a model on a data set.
+
+    What is given wins over what a search found best for this model on this set, that over the
+    settings of the model's own paper, and those over the usual ones.
+
+    Args:
+        model: Name of the model.
+        dataset: Name of the data set.
+        given: Settings by name; ``None`` stands for "not given". Beside ``hidden``, ``features``
+            and ``compress``: fields of :class:`lgan.TrainConfig` and options of the model.
+
+    Example:
+        >>> settings_for("lgan", "MUTAG", dropout=0.5).options["dropout"]
+        0.5
+    """
+    spec, about = model_spec(model), dataset_spec(dataset)
+    known = accepted(spec)
+    given = {key: value for key, value in given.items() if value is not None}
+    unknown = sorted(set(given) - known - TRAINING - DATA - {"hidden"} - set(BASE) - {"readout"})
+    if unknown:
+        raise ValueError(
+            f"The model {model!r} has no option {unknown[0]!r}. "
+            f"Choose from: {', '.join(sorted(known | TRAINING | DATA | {'hidden'}))}."
+        )
+    usual = {**BASE, "readout": about.readout, "features": about.features, "compress": True}
+    chosen = {**usual, **spec.defaults, **TUNED.get(model, {}).get(dataset, {}), **given}
+    compress = bool(chosen["compress"]) and isinstance(spec, NetworkSpec) and spec.compress
+    return Settings(
+        model=model,
+        dataset=dataset,
+        hidden=int(chosen["hidden"]),
+        options={key: chosen[key] for key in sorted(known & set(chosen))},
+        training=TrainConfig(**{key: chosen[key] for key in sorted(TRAINING) if key in chosen}),
+        features=str(chosen["features"]),
+        compress=compress,
+    )
+
+
+def accepted(spec: NetworkSpec | KernelSpec) -> set[str]:
+    """Options that a model takes, by the signature of what builds it."""
+    build: Callable[..., Any] = spec.build if isinstance(spec, NetworkSpec) else spec.grams
+    parameters = inspect.signature(build).parameters.values()
+    return {p.name for p in parameters if p.kind is p.KEYWORD_ONLY} - {"progress"}
