@@ -16,6 +16,7 @@ PROGRAM = """
 import torch
 from lgan import kernels
 from lgan.graph import EgoLines, undirected_pairs
+from lgan.kernels.row_sum import SparseRows, row_sum
 
 device = torch.device({device!r})
 generator = torch.Generator().manual_seed(0)
@@ -69,6 +70,41 @@ for name in ("triton", "torch"):
     leaf = x.clone().requires_grad_()
     with kernels.backend(name):
         out = kernels.segment_sum(leaf, weight, ptr)
+    (out * out).sum().backward()
+    results.append((out, leaf.grad))
+for got, want in zip(*results):
+    agree(got, want)
+
+for models, nodes, width, shared, relu in [(3, 70, 5, False, True), (1, 9, 8, True, False),
+                                           (2, 2100, 3, False, True)]:
+    x = torch.randn(models, nodes, width, generator=generator).to(device)
+    rows = 1 if shared else models
+    weight = torch.randint(4, (rows, nodes), generator=generator).float().to(device)
+    if not shared:
+        weight[-1] = 0  # a model that sees nothing
+    scale, shift = torch.randn(2, models, width, generator=generator).to(device)
+    results = []
+    for name in ("triton", "torch"):
+        leaves = [t.clone().requires_grad_() for t in (x, scale, shift)]
+        running = (torch.zeros_like(scale), torch.ones_like(scale))
+        with kernels.backend(name):
+            out = kernels.norm(
+                leaves[0], weight[0] if shared else weight, leaves[1], leaves[2],
+                running=running, momentum=0.1, eps=1e-5, relu=relu)
+        (out * out.cos()).sum().backward()
+        results.append((out, *running, *(leaf.grad for leaf in leaves)))
+    for got, want in zip(*results):
+        agree(got, want)
+
+rows = SparseRows(*(
+    torch.tensor(values, device=device).to(kind)
+    for values, kind in [([0, 3, 3, 4], torch.int64), ([0, 1, 4, 1], torch.int32),
+                         ([0, 1, 3, 3, 3, 4], torch.int64), ([0, 0, 2, 0], torch.int32)]))
+results = []
+for name in ("triton", "torch"):
+    leaf = x[:, :5].clone().requires_grad_()
+    with kernels.backend(name):
+        out = row_sum(leaf, rows)
     (out * out).sum().backward()
     results.append((out, leaf.grad))
 for got, want in zip(*results):

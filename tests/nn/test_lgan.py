@@ -30,6 +30,7 @@ AXES = {
     "fusion": ("concat", "sum", "mean", "gate"),
     "readout": ("sum", "mean", "max"),
     "residual": (False, True),
+    "branches": ("both", "target", "neighbour"),
     "include_input": (False, True),
 }
 
@@ -47,6 +48,7 @@ def _name(options: dict) -> str:
 VARIANTS = [
     *_variants("comb", "fusion", "residual"),
     *_variants("readout", "include_input", "residual"),
+    *_variants("branches", "comb", "residual"),
 ]
 per_variant = pytest.mark.parametrize("options", VARIANTS, ids=_name)
 

@@ -268,7 +268,8 @@ def test_reset_draws_all_weights_anew():
 
 
 def test_its_repr_shows_the_options():
-    expected = "LGANConv(3, 5, residual=True, comb='linear', fusion='gate', pair_code='none')"
+    expected = "LGANConv(3, 5, residual=True, comb='linear', fusion='gate', branches='both', "
+    expected += "pair_code='none')"
     assert repr(LGANConv(3, 5, residual=True, comb="linear", fusion="gate")) == expected
 
 

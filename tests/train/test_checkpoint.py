@@ -35,7 +35,7 @@ def saved(union: GraphUnion, tmp_path: Path) -> Path:
     return tmp_path / "model.safetensors"
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ["lgan", "lgan-res", "gin"])
 def test_restored_model_gives_the_same_outputs(name, union, tmp_path):
     stored, model = _checkpoint(name, union)
     stored.save(tmp_path / "new" / "model.safetensors")

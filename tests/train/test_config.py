@@ -33,6 +33,7 @@ def test_learning_rate_without_halving_stays():
         ("lr", math.nan, "`lr` must be positive and finite, got nan"),
         ("lr", math.inf, "`lr` must be positive and finite, got inf"),
         ("weight_decay", -0.1, "`weight_decay` must be 0 or more, finite, got -0.1"),
+        ("precision", "int8", "`precision` must be one of .*bfloat16.*got 'int8'"),
         ("weight_decay", math.nan, "`weight_decay` must be 0 or more, finite, got nan"),
     ],
 )

@@ -37,10 +37,30 @@ def test_one_shared_pass_gives_the_same_answers(models, union):
     together, _ = models
     alone, shared = HeldOut(union, HELD_OUT), HeldOut(union, HELD_OUT)
     # What a GPU does, forced on the CPU.
-    shared.everything = torch.unique(torch.cat(HELD_OUT))
-    shared.batches = [[union.batch(shared.everything)]]
+    everything = torch.unique(torch.cat(HELD_OUT))
+    shared.groups = [evaluate._Group(slice(0, 3), everything)]
+    shared.batches = [[union.batch(everything)]]
     for a, b in zip(alone.correct(together), shared.correct(together), strict=True):
         assert torch.equal(a, b)
+
+
+def test_models_with_the_same_graphs_are_tested_together(models, union):
+    together, build = models
+    first, second = torch.tensor([5, 9]), torch.tensor([1, 0, 2])
+    held_out = HeldOut(union, [first, second, first])
+    assert [group.models for group in held_out.groups] == [slice(0, 3, 2), slice(1, 2, 1)]
+    for k, right in enumerate(held_out.correct(together)):
+        ids = [first, second, first][k]
+        guess = predict(_alone(together, build, k), union, ids).argmax(-1)
+        assert torch.equal(right, guess == union.y[ids])
+
+
+def test_models_that_are_no_slice_are_tested_alone():
+    ids = [torch.tensor([0]), torch.tensor([0]), torch.tensor([1]), torch.tensor([0])]
+    groups = evaluate._same_graphs(ids)
+    assert [group.models for group in groups] == [
+        slice(0, 1), slice(1, 2), slice(3, 4), slice(2, 3, 1),
+    ]  # fmt: skip
 
 
 def test_stacked_predictions_are_those_of_the_models(models, union):

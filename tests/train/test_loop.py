@@ -249,3 +249,31 @@ def test_state_of_another_run_is_refused(change, message, started, union, factor
             about=about,
         )
     assert started.read_bytes() == before
+
+
+def test_half_precision_needs_a_gpu(union, factory, fold):
+    config = replace(CONFIG, precision="bfloat16")
+    with pytest.raises(ValueError, match=r"'bfloat16'. needs a GPU, got a data set on cpu"):
+        _train(union, factory(), fold, [0], config=config)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("name", ["lgan", "lgan-res"])
+def test_half_precision_trains_as_float32_does(name, union, factory, fold):
+    config = replace(CONFIG, epochs=10)
+    losses = [
+        _train(union.to("cuda"), factory(name), fold, config=replace(config, precision=p))[1].loss
+        for p in ("float32", "bfloat16")
+    ]
+    assert not torch.equal(*losses)
+    torch.testing.assert_close(losses[0][:, 0], losses[1][:, 0], rtol=0.05, atol=0.02)
+    assert float(losses[1][:, -1].mean()) < float(losses[1][:, 0].mean())
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_two_runs_on_a_gpu_give_the_same_bits(union, factory, fold):
+    on_gpu = union.to("cuda")
+    first, second = (_train(on_gpu, factory("lgan-res"), fold) for _ in range(2))
+    assert _same_bits(first, second)

@@ -64,10 +64,14 @@ class Lift:
     Attributes:
         key: Names the transform and all its options: part of the key of a cache.
         apply: Called with the union (on the CPU) and a progress callback that takes fractions.
+        refuse: Called before anything is built, with the name of the data set, its pairs
+            ``[2, P]`` and where the nodes of each graph begin ``[G + 1]``; raises an error where
+            the cells would not fit.
     """
 
     key: str
     apply: Callable[["GraphUnion", Callable[[float], None]], dict[str, Cells]]
+    refuse: Callable[[str, Tensor, Tensor], None] | None = None
 
 
 def batch_cells(cells: Mapping[str, Cells], node_ptr: Tensor, ids: Tensor) -> dict[str, Cells]:

@@ -200,7 +200,9 @@ class EgoLines:
     def to(self, device: torch.device | str) -> "EgoLines":
         """The same structure on another device."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        moved = {name: v.to(device) for name, v in values.items() if isinstance(v, Tensor)}
+        moved: dict[str, Any] = {
+            name: v.to(device) for name, v in values.items() if isinstance(v, Tensor)
+        }
         return replace(self, **moved)
 
     @cached_property

@@ -201,10 +201,10 @@ class GraphUnion:
 
     @cached_property
     def load(self) -> Tensor:
-        """What a layer has to touch in every graph: nodes, pairs and triangle entries ``[G]``."""
-        return (
-            torch.diff(self.node_ptr) + torch.diff(self._pair_ptr) + torch.diff(self._opposite_ptr)
-        )
+        """What a layer has to touch in every graph: nodes, pairs, triangles, cells ``[G]``."""
+        ptrs = [self.node_ptr, self._pair_ptr, self._opposite_ptr]
+        ptrs += [family.ptr for family in self.cells.values()]
+        return torch.stack([torch.diff(ptr) for ptr in ptrs]).sum(0)
 
     @property
     def pair_ptr(self) -> Tensor:

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
 from importlib.util import find_spec
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -184,15 +184,22 @@ def norm(
             f"{list(weight.shape)} must have the leading axes {list(x.shape[:-2])} of `x`. "
             "Stack the parameters of all models, or pass one model's `x`."
         )
-    weight = weight.to(x.dtype)
-    if not compiled(x):
-        return torch_any.norm(x, weight, scale, shift, running, momentum, eps, relu)
-    from lgan.kernels.numba_ops import Norm
-
+    chosen = _backend(x)
+    if chosen == "torch":
+        weight = weight.to(scale.dtype)
+        out = torch_any.norm(x.to(scale.dtype), weight, scale, shift, running, momentum, eps, relu)
+        return out.to(x.dtype)
+    # Numbers of twins are exact in float32, not in half precision.
+    weight = weight.to(torch.float32 if chosen == "triton" else x.dtype)
+    Norm: Any
+    if chosen == "triton":
+        from lgan.kernels.triton_norm import Norm
+    else:
+        from lgan.kernels.numba_ops import Norm
     weight = weight if weight.dim() == 2 else weight.unsqueeze(0)
     if x.dim() == 3:
-        out: Tensor = Norm.apply(x, weight, scale, shift, running, momentum, eps, relu)
-        return out
+        out = Norm.apply(x, weight, scale, shift, running, momentum, eps, relu)
+        return out  # type: ignore[no-any-return]
     mean, var = running
     one = (mean.unsqueeze(0), var.unsqueeze(0))
     x, scale, shift = x.unsqueeze(0), scale.unsqueeze(0), shift.unsqueeze(0)
@@ -211,7 +218,7 @@ def segment_sum(x: Tensor, weight: Tensor, ptr: Tensor) -> Tensor:
     if chosen == "triton":
         from lgan.kernels import triton_ops
 
-        out = triton_ops.SegmentSum.apply(planes, weight.to(x.dtype), ptr)
+        out = triton_ops.SegmentSum.apply(planes, weight.to(torch.float32), ptr)
         return out if x.dim() == 3 else out.squeeze(0)
     if int(ptr[-1]) > weight.numel():
         raise ValueError(f"`ptr` must end within the {weight.numel()} rows, got {int(ptr[-1])}.")

@@ -90,4 +90,4 @@ class SegmentSum(torch.autograd.Function):
         segment = torch.searchsorted(ptr[1:], place, right=True)
         weight = torch.where(segment < grad.size(1), weight, 0)
         rows = grad.index_select(1, segment.clamp_(max=grad.size(1) - 1))
-        return rows * weight[:, None], None, None
+        return (rows * weight[:, None]).to(grad.dtype), None, None

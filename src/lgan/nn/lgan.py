@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from lgan.graph import EgoLines
 from lgan.nn.dropout import Dropout
-from lgan.nn.lgan_conv import Comb, Fusion, LGANConv
+from lgan.nn.lgan_conv import Branches, Comb, Fusion, LGANConv
 from lgan.nn.linear import Linear, one_hot
 from lgan.nn.readout import Readout, check_readout, readout
 
@@ -32,6 +32,7 @@ class LGAN(nn.Module):
         include_input: Let the skip-cat start at ``H^{(0)}``: the cheapest repair of plain LGAN.
         comb: Pair encoder, see :class:`LGANConv`.
         fusion: How the two aggregations meet, see :class:`LGANConv`.
+        branches: Pairs that speak, see :class:`LGANConv`.
         pair_code: Structural code of the pairs, see :class:`LGANConv`: ``"none"`` (the paper),
             ``"triangles"``, ``"cycles"``, ``"full"``, ``"claws"``, ``"local"``, ``"folklore"``.
         readout: ``"sum"``, ``"mean"`` or ``"max"`` over the nodes of a graph.
@@ -60,6 +61,7 @@ class LGAN(nn.Module):
         include_input: bool = False,
         comb: Comb = "deepsets",
         fusion: Fusion = "concat",
+        branches: Branches = "both",
         pair_code: str = "none",
         readout: Readout = "sum",
         dropout: float = 0.0,
@@ -83,6 +85,7 @@ class LGAN(nn.Module):
                 residual=residual,
                 comb=comb,
                 fusion=fusion,
+                branches=branches,
                 pair_code=pair_code,
             )
             for layer in range(num_layers)

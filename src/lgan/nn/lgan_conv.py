@@ -11,10 +11,11 @@ from lgan.graph.pair_codes import code_channels
 from lgan.nn.linear import EVERYTHING, Linear, check_categories
 from lgan.nn.norm import BatchNorm
 
-__all__ = ["Comb", "Fusion", "LGANConv"]
+__all__ = ["Branches", "Comb", "Fusion", "LGANConv"]
 
 Comb = Literal["deepsets", "linear"]
 Fusion = Literal["concat", "sum", "mean", "gate"]
+Branches = Literal["both", "target", "neighbour"]
 
 
 class LGANConv(nn.Module):
@@ -42,6 +43,8 @@ class LGANConv(nn.Module):
             what GIN costs and is weaker (no triangle list is needed).
         fusion: How ``T`` and ``S`` meet: ``"concat"`` (the paper), ``"sum"``, ``"mean"`` or
             ``"gate"``.
+        branches: ``"both"`` (the paper); ``"target"`` without the neighbour pairs, which needs no
+            triangle list; ``"neighbour"`` without the target pairs.
         pair_code: Level of the structural code of the pairs, which the graph must carry
             (``EgoLineGraph(pair_code=...)``); ``"none"`` is the paper's layer.
         cached: Keep the structure built from the first ``edge_index``, for a graph that stays.
@@ -65,6 +68,7 @@ class LGANConv(nn.Module):
         residual: bool = False,
         comb: Comb = "deepsets",
         fusion: Fusion = "concat",
+        branches: Branches = "both",
         pair_code: str = "none",
         cached: bool = False,
     ) -> None:
@@ -73,18 +77,22 @@ class LGANConv(nn.Module):
             raise ValueError(f"`comb` must be one of {get_args(Comb)}, got {comb!r}.")
         if fusion not in get_args(Fusion):
             raise ValueError(f"`fusion` must be one of {get_args(Fusion)}, got {fusion!r}.")
+        if branches not in get_args(Branches):
+            raise ValueError(f"`branches` must be one of {get_args(Branches)}, got {branches!r}.")
         self.in_channels = in_channels
         self.out_channels = out_channels
+        self.branches = branches
         self.comb = comb
         self.fusion = fusion
         self.cached = cached
         width = out_channels
-        self.pair = Linear(in_channels, 2 * width)
+        both = width if branches == "target" else 2 * width
+        self.pair = Linear(in_channels, both)
         channels = code_channels(pair_code)
         self.pair_code = pair_code
-        self.code = Linear(channels, 2 * width, bias=False) if channels else None
+        self.code = Linear(channels, both, bias=False) if channels else None
         self.gate = Linear(2 * width, width) if fusion == "gate" else None
-        self.fuse = Linear(2 * width if fusion == "concat" else width, width, bias=False)
+        self.fuse = Linear(both if fusion == "concat" else width, width, bias=False)
         self.residual = Linear(in_channels, width, bias=False) if residual else None
         self.norm = BatchNorm(width)
         self.out = Linear(width, width, bias=False)
@@ -136,7 +144,8 @@ class LGANConv(nn.Module):
     def _stacked_on_cpu(self) -> bool:
         """Whether many models train side by side in the form the compiled layer knows."""
         weight = self.pair.weight
-        stacked = self.training and weight.dim() == 3 and self.fusion == "concat"
+        stacked = self.training and weight.dim() == 3
+        stacked = stacked and self.fusion == "concat" and self.branches != "neighbour"
         return stacked and kernels.compiled(weight)
 
     def _stacked(self, x: Tensor, lines: EgoLines, weight: Tensor) -> Tensor:
@@ -149,7 +158,7 @@ class LGANConv(nn.Module):
             check_categories(x, self.in_channels)
         elif x.dim() == 2 and x.requires_grad:
             x = x.expand(pair.size(0), -1, -1)
-        if not lines.has_triangles:
+        if self._silent(lines):
             width = self.out_channels
             pair, bias, fuse = pair[..., :width], bias[..., :width], fuse[:, :width]
         weight = weight.to(pair.dtype)
@@ -188,7 +197,7 @@ class LGANConv(nn.Module):
     def _aggregate(self, x: Tensor, lines: EgoLines) -> Tensor:
         """``(T ‖ S)``, or ``T`` alone where the graph has no triangle and ``S`` is zero."""
         width = self.out_channels
-        a = self.pair(x, columns=EVERYTHING if lines.has_triangles else slice(width))
+        a = self.pair(x, columns=slice(width) if self._silent(lines) else EVERYTHING)
         if self.comb == "linear" and self.code is None:
             return kernels.linear_sum(a, lines.incidence, width)
         return kernels.ego_sum(
@@ -201,9 +210,13 @@ class LGANConv(nn.Module):
         if self.code is None:
             return None
         assert lines.code_table is not None
-        columns = EVERYTHING if lines.has_triangles else slice(self.out_channels)
+        columns = slice(self.out_channels) if self._silent(lines) else EVERYTHING
         offsets: Tensor = self.code(lines.code_table.to(dtype), columns=columns)
         return offsets
+
+    def _silent(self, lines: EgoLines) -> bool:
+        """Whether the neighbour branch has nothing to say."""
+        return self.branches == "target" or not lines.has_triangles
 
     def _check_codes(self, lines: EgoLines) -> None:
         wanted = 0 if self.code is None else self.code.in_channels
@@ -217,6 +230,9 @@ class LGANConv(nn.Module):
 
     def _fuse(self, both: Tensor) -> Tensor:
         fused: Tensor
+        if self.branches == "neighbour":
+            both = torch.cat([torch.zeros_like(both[..., : self.out_channels]),
+                              both[..., self.out_channels :]], -1)  # fmt: skip
         if self.fusion == "concat":
             silent = both.size(-1) < self.fuse.in_channels
             fused = self.fuse(both, rows=slice(both.size(-1)) if silent else EVERYTHING)
@@ -240,5 +256,5 @@ class LGANConv(nn.Module):
         return (
             f"{type(self).__name__}({self.in_channels}, {self.out_channels}, "
             f"residual={self.residual is not None}, comb={self.comb!r}, fusion={self.fusion!r}, "
-            f"pair_code={self.pair_code!r})"
+            f"branches={self.branches!r}, pair_code={self.pair_code!r})"
         )

@@ -52,7 +52,7 @@ class Linear(nn.Module):
         if not x.is_floating_point():
             check_categories(x, self.in_channels)
             out = _lookup(x, weight)
-            return out if bias is None else out + bias.unsqueeze(-2)
+            return out if bias is None else out + bias.unsqueeze(-2).to(out.dtype)
         return _product(x, weight, bias)
 
     def __repr__(self) -> str:
@@ -101,7 +101,8 @@ def _lookup(category: Tensor, weight: Tensor) -> Tensor:
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     if weight.dim() == 2 or x.device.type != "cpu":
         out = x @ weight
-        return out if bias is None else out + bias.unsqueeze(-2)
+        # Where activations are stored in half precision the bias must not widen them.
+        return out if bias is None else out + bias.unsqueeze(-2).to(out.dtype)
     x = x.expand(weight.size(0), -1, -1) if x.dim() == 2 else x
     if not weight.is_contiguous():
         weight = weight.contiguous()

@@ -2,8 +2,11 @@
 
 import math
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-__all__ = ["TrainConfig"]
+__all__ = ["Precision", "TrainConfig"]
+
+Precision = Literal["float32", "bfloat16"]
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,8 @@ class TrainConfig:
         weight_decay: L2 penalty.
         seed: Fixes initial weights, batches and dropout.
         memory_budget: Bytes that the activations of models side by side may take.
+        precision: ``"bfloat16"`` stores activations in half precision on a GPU; sums, statistics,
+            weights and updates stay in float32.
     """
 
     epochs: int = 350
@@ -29,12 +34,17 @@ class TrainConfig:
     weight_decay: float = 0.0
     seed: int = 0
     memory_budget: int = 4 << 30
+    precision: Precision = "float32"
 
     def __post_init__(self) -> None:
         counts = {"epochs": 1, "iterations": 0, "batch_size": 1, "lr_halving": 0}
         for name, least in (counts | {"seed": 0, "memory_budget": 1}).items():
             if getattr(self, name) < least:
                 raise ValueError(f"`{name}` must be {least} or more, got {getattr(self, name)}.")
+        if self.precision not in get_args(Precision):
+            raise ValueError(
+                f"`precision` must be one of {get_args(Precision)}, got {self.precision!r}."
+            )
         if not 0 < self.lr < math.inf:
             raise ValueError(f"`lr` must be positive and finite, got {self.lr}.")
         if not 0 <= self.weight_decay < math.inf:

@@ -155,7 +155,13 @@ def train_together(
     if resume and state is not None and state.exists():
         done = _load_state(state, model, optimizer, curves, fingerprint)
     seen = torch.stack([job.train for job in jobs]).to(union.device)
-    step = partial(_step, model, optimizer)
+    half = config.precision == "bfloat16"
+    if half and union.device.type != "cuda":
+        raise ValueError(
+            f"`precision='bfloat16'` needs a GPU, got a data set on {union.device}. "
+            "Train in float32, or move the data set to a GPU."
+        )
+    step = partial(_step, model, optimizer, half=half)
     replayed = captured and union.device.type != "cpu"
     steps = (CapturedSteps if replayed else Steps)(union, seen, step)
     tested = HeldOut(union, [torch.cat([job.test, job.validation]) for job in jobs])
@@ -207,13 +213,16 @@ def _step(
     batch: GraphBatch,
     seen: Tensor,
     scale: Tensor,
+    half: bool = False,
 ) -> Tensor:
     """One update of all models on the graphs that each may see ``[K, B]``; their losses ``[K]``."""
     weight = seen.to(optimizer.value.dtype)
     node_weight = weight[:, batch.batch] * batch.multiplicity
     weight = weight / weight.sum(1, keepdim=True).clamp(min=1)
     optimizer.zero_grad()
-    log_probability = model(replace(batch, node_weight=node_weight)).log_softmax(-1)  # [K, B, C]
+    with torch.autocast(batch.ptr.device.type, torch.bfloat16, enabled=half):
+        out = model(replace(batch, node_weight=node_weight))
+    log_probability = out.to(weight.dtype).log_softmax(-1)  # [K, B, C]
     target = batch.y.expand(weight.shape)[..., None]
     loss: Tensor = -(log_probability.gather(-1, target).squeeze(-1) * weight).sum(1)
     loss.sum().backward()
@@ -226,7 +235,9 @@ def _shared_config(variants: Sequence[Variant]) -> TrainConfig:
     first = variants[0].config
     for variant in variants[1:]:
         own = variant.config
-        if own != replace(first, lr=own.lr, lr_halving=own.lr_halving, weight_decay=own.weight_decay):
+        if own != replace(
+            first, lr=own.lr, lr_halving=own.lr_halving, weight_decay=own.weight_decay
+        ):
             raise ValueError(
                 "Variants may differ in `lr`, `lr_halving` and `weight_decay`, got "
                 f"{own} beside {first}. Train the others in a run of their own."

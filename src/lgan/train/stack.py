@@ -35,8 +35,10 @@ def unstack(together: nn.Module, index: int) -> dict[str, Tensor]:
     return {name: tensor[index].clone() for name, tensor in together.state_dict().items()}
 
 
-def model_view(together: nn.Module, index: int) -> nn.Module:
-    """One of the models, in evaluation mode, as a module that shares memory with the stack."""
+def model_view(together: nn.Module, index: int | slice) -> nn.Module:
+    """One or some of the models, in evaluation mode, as a module that shares memory with the
+    stack.
+    """
     alone = copy.deepcopy(together)
     for name, tensor in together.state_dict(keep_vars=True).items():
         _assign(alone, name, tensor.detach()[index])
