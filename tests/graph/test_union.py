@@ -11,6 +11,7 @@ from laws import data, twin_graphs
 from lgan import EgoLines, GraphUnion
 from lgan.graph import GraphBatch
 from lgan.graph.ego_lines import FIELDS
+from lgan.zoo import GIN
 
 SHAPES = [
     nx.gnp_random_graph(9, 0.5, seed=1),
@@ -145,3 +146,23 @@ def test_parts_that_disagree_are_refused(change, message):
     }
     with pytest.raises(ValueError, match=message):
         GraphUnion.build(**(parts | change), num_features=1, num_classes=1)
+
+
+def test_a_union_without_triangles_is_refused_by_a_model_that_reads_them():
+    union = lgan.load("triangles", compress=False, triangles=False)
+    batch = union.batch(torch.arange(3))
+    assert batch.lines.opposite_index.numel() == 0
+    with pytest.raises(
+        ValueError, match=r"triangles of this graph were not listed.*triangles=True"
+    ):
+        lgan.LGAN(union.num_features, 4, 2)(batch)
+
+
+def test_a_model_that_reads_no_triangles_gives_the_same_without_them():
+    model = GIN(lgan.load("triangles").num_features, 4, 2).eval()
+    ids = torch.arange(5)
+    outputs = [
+        model(lgan.load("triangles", compress=False, triangles=listed).batch(ids))
+        for listed in (True, False)
+    ]
+    assert torch.equal(*outputs)

@@ -83,6 +83,7 @@ for models, nodes, width, shared, relu in [(3, 70, 5, False, True), (1, 9, 8, Tr
     if not shared:
         weight[-1] = 0  # a model that sees nothing
     scale, shift = torch.randn(2, models, width, generator=generator).to(device)
+    share = torch.randn(x.shape, generator=generator).to(device)
     results = []
     for name in ("triton", "torch"):
         leaves = [t.clone().requires_grad_() for t in (x, scale, shift)]
@@ -90,8 +91,8 @@ for models, nodes, width, shared, relu in [(3, 70, 5, False, True), (1, 9, 8, Tr
         with kernels.backend(name):
             out = kernels.norm(
                 leaves[0], weight[0] if shared else weight, leaves[1], leaves[2],
-                running=running, momentum=0.1, eps=1e-5, relu=relu)
-        (out * out.cos()).sum().backward()
+                running=running, momentum=0.1, eps=0.1, relu=relu)
+        (share * out * out).sum().backward()
         results.append((out, *running, *(leaf.grad for leaf in leaves)))
     for got, want in zip(*results):
         agree(got, want)

@@ -20,11 +20,13 @@ class _Options:
 
     features: str
     compress: bool
+    triangles: bool
     pair_code: str
     lift: Lift | None
 
     def key(self, name: str) -> str:
         known: dict[str, Any] = {"features": self.features, "compress": self.compress}
+        known |= {"triangles": False} if not self.triangles else {}
         known |= {"pair_code": self.pair_code} if self.pair_code != "none" else {}
         known |= {"lift": self.lift.key} if self.lift is not None else {}
         return cache_key(name, known, __version__)
@@ -37,6 +39,7 @@ def load(
     mirror: str | Path | None = None,
     features: str | None = None,
     compress: bool = True,
+    triangles: bool = True,
     pair_code: str = "none",
     lift: Lift | None = None,
     seed: int = 0,
@@ -55,6 +58,8 @@ def load(
         features: Node features, see :func:`lgan.data.node_features`; by default those of the
             published tables.
         compress: Merge true twins with equal features; every result stays the same.
+        triangles: List triangles; without ``compress`` a model that never reads them can do
+            without, which on dense sets saves most of the work.
         pair_code: Structural code of the pairs, a level of :data:`lgan.graph.pair_codes.LEVELS`.
         lift: Transform that adds the cells a model of the zoo reads.
         seed: Seed of a generated set.
@@ -65,7 +70,7 @@ def load(
         2
     """
     spec = dataset_spec(name)
-    options = _Options(features or spec.features, compress, pair_code, lift)
+    options = _Options(features or spec.features, compress, triangles, pair_code, lift)
     progress = progress or (lambda _: None)
     if spec.kind == "synthetic":
         return _build(name, options, root, mirror, seed, progress)
@@ -85,12 +90,13 @@ def prepared_path(
     root: str | Path = "data",
     features: str | None = None,
     compress: bool = True,
+    triangles: bool = True,
     pair_code: str = "none",
     lift: Lift | None = None,
 ) -> Path:
     """Where the cache of a data set with these options is."""
     features = features or dataset_spec(name).features
-    return _path(name, _Options(features, compress, pair_code, lift), root)
+    return _path(name, _Options(features, compress, triangles, pair_code, lift), root)
 
 
 def _path(name: str, options: _Options, root: str | Path) -> Path:
@@ -106,6 +112,8 @@ def _build(
     progress: Callable[[float], None],
 ) -> GraphUnion:
     raw = load_raw(name, root=root, mirror=mirror, seed=seed, progress=progress)
+    if options.lift is not None and options.lift.refuse is not None:
+        options.lift.refuse(name, raw.pair_index, raw.node_ptr)
     x, num_features = node_features(raw, options.features)
     union = GraphUnion.build(
         x,
@@ -115,6 +123,7 @@ def _build(
         num_features=num_features,
         num_classes=raw.num_classes,
         compress=options.compress,
+        triangles=options.triangles,
         pair_code=options.pair_code,
         name=name,
     )

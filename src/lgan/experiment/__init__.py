@@ -1,12 +1,13 @@
 """Experiments by name: a model on a data set, with all settings resolved."""
 
-from lgan.experiment.run import factory, network_spec, prepare, run_kernel, run_network
+from lgan.experiment.run import factory, fitted, network_spec, prepare, run_kernel, run_network
 from lgan.experiment.settings import BASE, Settings, settings_for
 
 __all__ = [
     "BASE",
     "Settings",
     "factory",
+    "fitted",
     "network_spec",
     "prepare",
     "run_kernel",

@@ -1,6 +1,8 @@
 """One experiment from end to end: data, model, folds, record."""
 
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from lgan.graph import GraphUnion
 from lgan.train import CVResult, OnEpoch, cross_validate
 from lgan.zoo import KernelSpec, NetworkSpec, model_spec
 
-__all__ = ["factory", "network_spec", "prepare", "run_kernel", "run_network"]
+__all__ = ["factory", "fitted", "network_spec", "prepare", "run_kernel", "run_network"]
 
 Progress = Callable[[float], None]
 
@@ -46,13 +48,14 @@ def prepare(
         mirror=mirror,
         features=settings.features,
         compress=settings.compress,
+        triangles=spec.triangles,
         pair_code=settings.pair_code,
         lift=None if spec.lift is None else spec.lift(settings.options),
         seed=seed,
         progress=progress,
     )
     if spec.check is not None:
-        spec.check(union, settings.options)
+        spec.check(union, settings.flat())
     return union.to(device) if torch.device(device).type != "cpu" else union
 
 
@@ -60,7 +63,15 @@ def factory(settings: Settings, union: GraphUnion) -> Callable[[], nn.Module]:
     """Builds one network for a data set."""
     build = network_spec(settings.model).build
     sizes = (union.num_features, settings.hidden, union.num_classes)
-    return partial(build, *sizes, **settings.options)
+    return partial(build, *sizes, **fitted(settings, union).options)
+
+
+def fitted(settings: Settings, union: GraphUnion) -> Settings:
+    """The same settings with the options that the data set decides, where they were not given."""
+    fit = network_spec(settings.model).fit
+    if fit is None:
+        return settings
+    return replace(settings, options={**settings.options, **fit(union, settings.options)})
 
 
 def run_network(
@@ -127,7 +138,9 @@ def run_kernel(
             f"The kernel {settings.model!r} compares categories of nodes, got the features "
             f"{settings.features!r}. Choose 'labels', 'degree' or 'constant'."
         )
-    grams = spec.grams(raw, labels, **settings.options, progress=progress)
+    progress = progress or (lambda _: None)
+    begin = time.perf_counter()
+    grams = spec.grams(raw, labels, **settings.options, progress=lambda done: progress(done / 2))
     return cross_validate_kernel(
         grams.matrices,
         raw.y,
@@ -136,5 +149,7 @@ def run_kernel(
         seed=settings.training.seed,
         dataset=settings.dataset,
         model=settings.about(),
+        gram_seconds=time.perf_counter() - begin,
         output=output,
+        progress=lambda done: progress((1 + done) / 2),
     )

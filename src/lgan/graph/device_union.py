@@ -55,7 +55,8 @@ class DeviceUnion:
         self.rows = incidence.by_node
         self.opposite_ptr = incidence.ptr
         self.x, self.y = union.x, torch.cat([union.y, union.y.new_zeros(1)])
-        self.has_triangles = union.lines.has_triangles
+        # A model that needs triangles where none were listed asks the batch, and is told.
+        self.known = {"has_triangles": union.lines.has_triangles} if union.lines.listed else {}
         ptrs = {"nodes": union.node_ptr, "pairs": union.pair_ptr}
         ptrs["opposite"] = self.opposite_ptr[union.pair_ptr]
         ptrs["target"] = self.rows.target_ptr[union.node_ptr]
@@ -108,7 +109,7 @@ class DeviceUnion:
             code_rows=code_rows,
         )
         known = Incidence(pair_index, multiplicity, ptr, opposite_index, triangles, by_node)
-        batch.__dict__.update(incidence=known, has_triangles=self.has_triangles)
+        batch.__dict__.update(incidence=known, **self.known)
         return GraphBatch(
             x=self.x[nodes.source], y=self.y[ids], ptr=nodes.ptr, ids=ids, lines=batch
         )

@@ -264,10 +264,40 @@ class EgoLines:
         others = [torch.searchsorted(key, low * self.num_nodes + high) for low, high in sides]
         return torch.stack([own, *others])
 
+    @staticmethod
+    def edges_only(pair_index: Tensor, num_nodes: int) -> "EgoLines":
+        """The pairs without their triangles, for models that never read these.
+
+        Listing triangles is most of the work on dense graphs. Their counts are -1, so that a
+        model which does read them says so instead of being silently wrong.
+        """
+        nothing = torch.zeros(pair_index.size(1), dtype=torch.int32, device=pair_index.device)
+        return EgoLines(
+            num_nodes=num_nodes,
+            pair_index=pair_index,
+            opposite_index=nothing[:0],
+            opposite_count=nothing,
+            pair_triangles=nothing - 1,
+            multiplicity=torch.ones(num_nodes, dtype=torch.int32, device=pair_index.device),
+        )
+
+    @property
+    def listed(self) -> bool:
+        """Whether the triangles are known."""
+        return not bool((self.pair_triangles < 0).any())
+
     @cached_property
     def has_triangles(self) -> bool:
         """Whether the neighbour branch has anything to say."""
-        return bool((self.pair_triangles > 0).any())
+        if self.num_pairs == 0:
+            return False
+        low, high = torch.aminmax(self.pair_triangles)
+        if int(low) < 0:
+            raise ValueError(
+                "The triangles of this graph were not listed, which the model needs. "
+                "Load the data set with `triangles=True`."
+            )
+        return int(high) > 0
 
     def target_incidence(self) -> Tensor:
         """``B_t`` as a sparse tensor ``[num_nodes, P]``, for reading and for tests."""

@@ -115,6 +115,7 @@ class GraphUnion:
         num_features: int,
         num_classes: int,
         compress: bool = True,
+        triangles: bool = True,
         pair_code: str = "none",
         name: str = "",
     ) -> "GraphUnion":
@@ -128,6 +129,7 @@ class GraphUnion:
             num_features: Features, or categories.
             num_classes: Classes.
             compress: Merge true twins with equal features; outputs stay the same.
+            triangles: List them; without ``compress`` a model that never reads them can do without.
             pair_code: Level of structural codes that the pairs carry.
             name: Name of the data set.
         """
@@ -144,8 +146,10 @@ class GraphUnion:
             first = first.scatter_reduce(0, node_class, torch.arange(num_nodes), "amin")
             x = x[first]
             node_ptr = torch.searchsorted(first, node_ptr)
-        else:
+        elif triangles:
             lines = EgoLines.from_pairs(pair_index, num_nodes)
+        else:
+            lines = EgoLines.edges_only(pair_index, num_nodes)
         compact = replace(lines.coded(pair_code), pair_index=lines.pair_index.to(torch.int32))
         return GraphUnion(
             x=x,

@@ -185,6 +185,7 @@ def norm(
             "Stack the parameters of all models, or pass one model's `x`."
         )
     chosen = _backend(x)
+    out: Tensor
     if chosen == "torch":
         weight = weight.to(scale.dtype)
         out = torch_any.norm(x.to(scale.dtype), weight, scale, shift, running, momentum, eps, relu)
@@ -199,7 +200,7 @@ def norm(
     weight = weight if weight.dim() == 2 else weight.unsqueeze(0)
     if x.dim() == 3:
         out = Norm.apply(x, weight, scale, shift, running, momentum, eps, relu)
-        return out  # type: ignore[no-any-return]
+        return out
     mean, var = running
     one = (mean.unsqueeze(0), var.unsqueeze(0))
     x, scale, shift = x.unsqueeze(0), scale.unsqueeze(0), shift.unsqueeze(0)

@@ -10,12 +10,13 @@ from lgan.nn.dropout import Dropout
 from lgan.nn.linear import Linear
 from lgan.nn.norm import BatchNorm
 from lgan.nn.readout import Readout, check_readout, readout
+from lgan.zoo.plain_graph import pointers, refuse_merged_twins
 
 __all__ = ["GIN"]
 
 
 class GIN(nn.Module):
-    r"""GIN-0 of *How Powerful are Graph Neural Networks?* (Xu et al., ICLR 2019).
+    r"""GIN-0 or GIN-ε of *How Powerful are Graph Neural Networks?* (Xu et al., ICLR 2019).
 
     .. math::
         h'_t = \mathrm{MLP}\bigl((1 + \epsilon)\, h_t + \sum_{p \in N(t)} h_p\bigr)
@@ -30,6 +31,8 @@ class GIN(nn.Module):
         num_layers: Number of layers.
         readout: ``"sum"``, ``"mean"`` or ``"max"``.
         dropout: Share of the graph representation dropped before the head.
+        eps: Learn :math:`\epsilon`, one for every layer, from 0 on (GIN-ε); otherwise it stays 0
+            (GIN-0).
 
     Shapes:
         Takes a PyG ``Data`` or ``Batch`` or a batch of an uncompressed
@@ -45,12 +48,13 @@ class GIN(nn.Module):
         num_layers: int = 4,
         readout: Readout = "sum",
         dropout: float = 0.0,
+        eps: bool = False,
     ) -> None:
         super().__init__()
         check_readout(readout)
         self.readout: Readout = readout
         self.layers = nn.ModuleList(
-            _GINLayer(in_channels if layer == 0 else hidden_channels, hidden_channels)
+            _GINLayer(in_channels if layer == 0 else hidden_channels, hidden_channels, eps)
             for layer in range(num_layers)
         )
         self.dropout = Dropout(dropout)
@@ -59,9 +63,8 @@ class GIN(nn.Module):
     def forward(self, data: Any) -> Tensor:
         """Outputs for every graph of a batch."""
         x = data.x
-        _refuse_merged_twins(data)
-        ptr = getattr(data, "ptr", None)
-        ptr = torch.tensor([0, x.size(0)], device=x.device) if ptr is None else ptr
+        refuse_merged_twins(data)
+        ptr = pointers(data)
         multiplicity = torch.ones(x.size(0), device=x.device)
         weight = getattr(data, "node_weight", None)
         weight = multiplicity if weight is None else weight
@@ -73,22 +76,13 @@ class GIN(nn.Module):
         return out
 
 
-def _refuse_merged_twins(data: Any) -> None:
-    twins = getattr(data, "multiplicity", None)
-    # Looked at on the CPU alone: elsewhere the look would make the host wait for the device.
-    if twins is not None and twins.device.type == "cpu" and bool((twins > 1).any()):
-        raise ValueError(
-            "GIN reads graphs as they are, got one whose twins are merged. "
-            "Load the data set, or apply `lgan.EgoLineGraph`, with `compress=False`."
-        )
-
-
 class _GINLayer(nn.Module):
-    def __init__(self, in_channels: int, out_channels: int) -> None:
+    def __init__(self, in_channels: int, out_channels: int, train_eps: bool) -> None:
         super().__init__()
         self.lin = Linear(in_channels, out_channels, bias=False)
-        self.conv = GINConv(nn.Identity())
-        self.conv.eps = torch.zeros(1, 1)  # a matrix, so that it broadcasts when models are stacked
+        self.conv = GINConv(nn.Identity(), train_eps=train_eps)
+        eps = torch.zeros(1, 1)  # a matrix, so that it broadcasts when models are stacked
+        self.conv.eps = nn.Parameter(eps) if train_eps else eps
         self.norm = BatchNorm(out_channels)
         self.out = Linear(out_channels, out_channels, bias=False)
         self.out_norm = BatchNorm(out_channels)

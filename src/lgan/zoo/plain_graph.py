@@ -1,0 +1,95 @@
+"""A batch as networks read it that send messages along its edges."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lgan import kernels
+from lgan.graph import EgoLines, undirected_pairs
+from lgan.kernels import Incidence
+
+__all__ = ["PlainGraph", "pointers", "refuse_merged_twins"]
+
+
+@dataclass(frozen=True)
+class PlainGraph:
+    """Edges and pointers of a batch, and sums over neighbours.
+
+    An edge may be present to some degree (:meth:`lgan.graph.EgoLines.masked`); degrees and sums
+    then count it so.
+
+    Attributes:
+        ptr: Where the nodes of each graph begin ``[B + 1]``.
+        incidence: The edges, each once.
+        dtype: Type of the features.
+    """
+
+    ptr: Tensor
+    incidence: Incidence
+    dtype: torch.dtype
+
+    @staticmethod
+    def of(data: Any, dtype: torch.dtype) -> "PlainGraph":
+        """The edges of a PyG ``Data`` or ``Batch``, or of a batch of a :class:`lgan.GraphUnion`."""
+        refuse_merged_twins(data)
+        lines = getattr(data, "lines", None)
+        if isinstance(lines, EgoLines):
+            return PlainGraph(pointers(data), lines.incidence, dtype)
+        n = data.x.size(0)
+        pairs = undirected_pairs(data.edge_index, n)
+        nothing = torch.zeros(pairs.size(1), dtype=torch.int32, device=pairs.device)
+        incidence = Incidence(
+            pairs=pairs.to(torch.int32).contiguous(),
+            multiplicity=torch.ones(n, dtype=torch.int32, device=pairs.device),
+            ptr=pairs.new_zeros(pairs.size(1) + 1),
+            opposite=nothing[:0],
+            triangles=nothing,
+        )
+        return PlainGraph(pointers(data), incidence, dtype)
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes."""
+        return self.incidence.multiplicity.numel()
+
+    @cached_property
+    def degree(self) -> Tensor:
+        """Number of neighbours of every node ``[*, n, 1]``."""
+        ones = torch.ones(self.num_nodes, 1, dtype=self.dtype, device=self.ptr.device)
+        # An edge gives one for its far end and one for the near end. Where a batch on a GPU has
+        # room for more nodes than there are, the nodes beyond the last may count below zero.
+        return (kernels.linear_sum(ones, self.incidence, 1) / 2).clamp(min=0)
+
+    def neighbour_sum(self, h: Tensor) -> Tensor:
+        """The sum over the neighbours of every node, ``[*, n, F]``."""
+        both_ends = kernels.linear_sum(h, self.incidence, h.size(-1))
+        return both_ends - self.degree * h
+
+    @cached_property
+    def graph(self) -> Tensor:
+        """The graph of every node ``[n]``; one more than the last for nodes beyond it."""
+        place = torch.arange(self.num_nodes, device=self.ptr.device)
+        return torch.searchsorted(self.ptr[1:].contiguous(), place, right=True)
+
+
+def pointers(data: Any) -> Tensor:
+    """Where each graph of a batch begins ``[B + 1]``; a single graph begins at 0."""
+    ptr = getattr(data, "ptr", None)
+    if ptr is None:
+        return torch.tensor([0, data.x.size(0)], device=data.x.device)
+    found: Tensor = ptr
+    return found
+
+
+def refuse_merged_twins(data: Any) -> None:
+    """Raise an error for a graph of twin classes, which these networks would misread."""
+    twins = getattr(data, "multiplicity", None)
+    # Looked at on the CPU alone: elsewhere the look would make the host wait for the device.
+    if twins is not None and twins.device.type == "cpu" and bool((twins > 1).any()):
+        raise ValueError(
+            "The network reads graphs as they are, got one whose twins are merged. "
+            "Load the data set, or apply `lgan.EgoLineGraph`, with `compress=False`."
+        )

@@ -1,0 +1,97 @@
+"""Compiled search for chordless cycles."""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+Array = np.ndarray[Any, Any]
+
+__all__ = ["list_rings"]
+
+
+@njit(nogil=True, cache=True)
+def list_rings(
+    ptr: Array,
+    node: Array,
+    pair: Array,
+    roots: tuple[int, int],
+    longest: int,
+    budget: int,
+    start: Array,
+    length: Array,
+    member: Array,
+) -> tuple[int, int, int]:
+    """Every chordless cycle of 3 to ``longest`` nodes whose least node lies in a range, once.
+
+    From its least node a cycle is walked in the direction of the smaller of that node's two
+    neighbours in it. A path grows by a node that is adjacent to its end alone; where the node is
+    also adjacent to the root, the cycle closes.
+
+    Args:
+        ptr: Where the neighbours of each node begin.
+        node: Neighbours, increasing for each node.
+        pair: The edge to each neighbour.
+        roots: First least node, and the first beyond.
+        longest: Nodes of the longest cycle.
+        budget: Steps after which to give up.
+        start: Filled with the least node of every cycle, as far as there is room.
+        length: Filled with the number of its nodes.
+        member: Filled with its edges, one after another.
+
+    Returns:
+        Cycles, their edges, and steps; all counted to the end even where there is no room, unless
+        the budget is spent.
+    """
+    num_nodes = ptr.size - 1
+    to_root = np.full(num_nodes, -1, np.int64)  # the edge to the root, where there is one
+    blocked = np.zeros(num_nodes, np.int32)  # inner nodes of the path that are adjacent
+    path, edge = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    place = np.empty(longest, np.int64)  # the next neighbour to try, for each node of the path
+    rings, edges, steps = 0, 0, 0
+    for root in range(roots[0], roots[1]):
+        for e in range(ptr[root], ptr[root + 1]):
+            to_root[node[e]] = pair[e]
+        for first in range(ptr[root], ptr[root + 1]):
+            if node[first] < root:
+                continue
+            path[0], edge[0], place[0] = node[first], pair[first], ptr[node[first]]
+            depth = 0
+            while depth >= 0:
+                end = path[depth]
+                if place[depth] == ptr[end + 1]:
+                    depth -= 1
+                    if depth >= 0:
+                        for e in range(ptr[path[depth]], ptr[path[depth] + 1]):
+                            blocked[node[e]] -= 1
+                    continue
+                e = place[depth]
+                place[depth] += 1
+                steps += 1
+                if steps > budget:
+                    return rings, edges, steps
+                new = node[e]
+                if new <= root or blocked[new] > 0 or (depth > 0 and new == path[depth - 1]):
+                    continue
+                if to_root[new] >= 0:
+                    if new > path[0]:
+                        size = depth + 3
+                        if rings < start.size and edges + size <= member.size:
+                            start[rings], length[rings] = root, size
+                            for i in range(depth + 1):
+                                member[edges + i] = edge[i]
+                            member[edges + depth + 1] = pair[e]
+                            member[edges + depth + 2] = to_root[new]
+                        rings += 1
+                        edges += size
+                    continue
+                # The root, the path, this node and one that closes the cycle.
+                if depth + 4 > longest:
+                    continue
+                for inner in range(ptr[end], ptr[end + 1]):
+                    blocked[node[inner]] += 1
+                depth += 1
+                path[depth], edge[depth], place[depth] = new, pair[e], ptr[new]
+        for e in range(ptr[root], ptr[root + 1]):
+            to_root[node[e]] = -1
+    return rings, edges, steps

@@ -1,0 +1,140 @@
+"""The operations of PPGN that mix the entries of a graph: product of matrices and read-out."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lgan import kernels
+from lgan.graph.segments import lengths_to_ptr
+from lgan.kernels.first_order import first_order
+from lgan.kernels.threads import in_threads
+from lgan.nn.readout import Readout
+from lgan.zoo.squares import Squares
+
+__all__ = ["matrix_product", "square_readout"]
+
+
+def matrix_product(a: Tensor, b: Tensor, squares: Squares) -> Tensor:
+    """For every graph and channel the product of two matrices, ``[*, R, F]``."""
+    if not kernels.compiled(a):
+        product: Tensor = _BatchedProduct.apply(a, b, squares)
+        return product
+    one = a.dim() == 2
+    a, b = (a.unsqueeze(0), b.unsqueeze(0)) if one else (a, b)
+    out: Tensor = _CompiledProduct.apply(a, b, squares)
+    return out.squeeze(0) if one else out
+
+
+def square_readout(h: Tensor, squares: Squares, reduce: Readout) -> Tensor:
+    """Read-outs over diagonal and other entries, ``[*, R, F]`` to ``[*, B, 2 F]``; 0 for none."""
+    if reduce == "max":
+        if not kernels.compiled(h):
+            return _plain_max(h, squares)
+        out: Tensor = _CompiledMax.apply(h if h.dim() == 3 else h.unsqueeze(0), squares)
+        return out if h.dim() == 3 else out.squeeze(0)
+    size = squares.size[:, None]
+    on = _sum(h.index_select(-2, squares.diagonal), lengths_to_ptr(squares.size))
+    off = _sum(h, squares.ptr) - on
+    if reduce == "mean":
+        on, off = on / size.clamp(min=1), off / (size * (size - 1)).clamp(min=1)
+    return torch.cat([on, off], -1)
+
+
+def _sum(h: Tensor, ptr: Tensor) -> Tensor:
+    return kernels.segment_sum(h, torch.ones(h.size(-2), device=h.device), ptr)
+
+
+def _plain_max(h: Tensor, squares: Squares) -> Tensor:
+    graphs = squares.size.numel()
+    graph = torch.arange(graphs, device=h.device)
+    row = torch.repeat_interleave(graph, squares.size**2, output_size=h.size(-2))
+    other = row.index_fill(0, squares.diagonal, graphs)  # the diagonal goes to a spare graph
+    parts = []
+    for x, index in ((h.index_select(-2, squares.diagonal), row[squares.diagonal]), (h, other)):
+        zero = x.new_zeros((*x.shape[:-2], graphs + 1, x.size(-1)))
+        index = index[:, None].expand_as(x)
+        parts.append(zero.scatter_reduce(-2, index, x, "amax", include_self=False)[..., :-1, :])
+    return torch.cat(parts, -1)
+
+
+class _BatchedProduct(torch.autograd.Function):
+    """Products of squares of about one size; keeps rows, not squares, for the way back."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor, squares: Squares) -> Tensor:
+        ctx.save_for_backward(a, b)
+        ctx.squares = squares
+        out = torch.empty_like(a)
+        for bucket in squares.buckets:
+            out[..., bucket.rows, :] = bucket.flat(bucket.square(a) @ bucket.square(b))
+        return out
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        a, b = ctx.saved_tensors
+        grad_a, grad_b = torch.empty_like(a), torch.empty_like(b)
+        for bucket in ctx.squares.buckets:
+            square = bucket.square(grad)
+            grad_a[..., bucket.rows, :] = bucket.flat(square @ bucket.square(b).mT)
+            grad_b[..., bucket.rows, :] = bucket.flat(bucket.square(a).mT @ square)
+        return grad_a, grad_b, None
+
+
+class _CompiledProduct(torch.autograd.Function):
+    """The same on planes ``[K, R, F]`` on the CPU, without squares."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor, squares: Squares) -> Tensor:
+        from lgan.zoo.square_ops_numba import product_forward
+
+        ctx.save_for_backward(a, b)
+        ctx.squares = squares
+        out = torch.zeros_like(a, memory_format=torch.contiguous_format)
+        arrays = (_array(a), _array(b), squares.size.numpy(), out.numpy())
+        in_threads(product_forward, a.size(0), a.size(2), a.numel(), *arrays)
+        return out
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        from lgan.zoo.square_ops_numba import product_backward
+
+        a, b = ctx.saved_tensors
+        grads = [torch.zeros_like(x, memory_format=torch.contiguous_format) for x in (a, b)]
+        arrays = (_array(grad), _array(a), _array(b), ctx.squares.size.numpy())
+        places = (g.numpy() for g in grads)
+        in_threads(product_backward, a.size(0), a.size(2), a.numel(), *arrays, *places)
+        return *grads, None
+
+
+class _CompiledMax(torch.autograd.Function):
+    """Maxima of planes ``[K, R, F]``, on the CPU."""
+
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, squares: Squares) -> Tensor:
+        from lgan.zoo.square_ops_numba import max_forward
+
+        models, rows, width = h.shape
+        out = h.new_zeros((models, squares.size.numel(), 2, width))
+        ctx.where = torch.full(out.shape, -1, dtype=torch.int32)
+        ctx.rows = rows
+        arrays = (_array(h), squares.size.numpy(), out.numpy(), ctx.where.numpy())
+        in_threads(max_forward, models, width, h.numel(), *arrays)
+        return out.flatten(-2)
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        from lgan.zoo.square_ops_numba import max_backward
+
+        models, _, _, width = ctx.where.shape
+        out = grad.new_zeros((models, ctx.rows, width))
+        arrays = (_array(grad.reshape(ctx.where.shape)), ctx.where.numpy(), out.numpy())
+        in_threads(max_backward, models, width, out.numel(), *arrays)
+        return out, None
+
+
+def _array(x: Tensor) -> Any:
+    return x.detach().contiguous().numpy()

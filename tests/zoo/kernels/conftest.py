@@ -1,0 +1,42 @@
+from collections.abc import Callable, Sequence
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from lgan.data.raw import RawGraphs
+
+Read = tuple[RawGraphs, Tensor]
+
+
+@pytest.fixture
+def raw_of() -> Callable[[Sequence[nx.Graph]], Read]:
+    """Networkx graphs as a raw set, and the labels of all nodes (attribute ``label``, or 0)."""
+
+    def raw_of(graphs: Sequence[nx.Graph]) -> Read:
+        sizes = [len(graph) for graph in graphs]
+        start = np.cumsum([0, *sizes])
+        pairs, labels = [], []
+        for graph, first in zip(graphs, start, strict=False):
+            place = {node: int(first) + i for i, node in enumerate(graph)}
+            pairs += [sorted((place[a], place[b])) for a, b in graph.edges]
+            labels += [graph.nodes[node].get("label", 0) for node in graph]
+        index = torch.tensor(sorted(pairs), dtype=torch.int64).reshape(-1, 2).T.contiguous()
+        y = torch.arange(len(graphs)) % 2
+        raw = RawGraphs("test", torch.from_numpy(start), index, y, ("even", "odd"))
+        return raw, torch.tensor(labels, dtype=torch.int64)
+
+    return raw_of
+
+
+@pytest.fixture
+def labelled() -> list[nx.Graph]:
+    """Random graphs of every density with three labels; small ones without an edge among them."""
+    random = np.random.default_rng(7)
+    graphs = [nx.gnp_random_graph(n, p, seed=n) for n in (2, 5, 8, 11) for p in (0.2, 0.4, 0.7)]
+    graphs += [nx.empty_graph(2), nx.disjoint_union(nx.cycle_graph(4), nx.empty_graph(2))]
+    for graph in graphs:
+        nx.set_node_attributes(graph, {v: int(random.integers(3)) for v in graph}, "label")
+    return graphs
