@@ -50,3 +50,22 @@ def test_train_leaves_gin_at_chance_and_teaches_lgan(capsys):
     assert float(accuracy["GIN"]) == 50
     assert float(accuracy["LGAN"]) > 90
     assert float(accuracy["LGAN-res"]) > 90
+
+
+def test_explain_finds_the_planted_triangles(capsys):
+    out = _run("04_explain.py", capsys)
+    found, planted = map(int, re.findall(r"strongest: (\d+) of (\d+)", out)[0])
+    assert planted > 100
+    assert found > 0.99 * planted
+    total, change = map(
+        float, re.findall(r"scores ([\d.-]+), change of the output ([\d.-]+)", out)[0]
+    )
+    assert abs(total - change) < 0.01 * abs(change)
+    assert Path(out.split("pictures: ")[1].strip()).read_text().startswith("<?xml")
+
+
+def test_sweep_finds_settings_that_learn_by_both_objectives(capsys):
+    out = _run("05_sweep.py", capsys)
+    assert "16 of 16 proposed trials are done" in out
+    found = re.findall(r"objective (\w+): .*'hidden': 16, 'lr': 0.01", out)
+    assert found == ["gin", "fair"]

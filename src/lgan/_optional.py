@@ -5,7 +5,14 @@ from typing import Any
 
 __all__ = ["require"]
 
-EXTRAS = {"matplotlib": "plot", "rdkit": "molecules"}
+EXTRAS = {
+    "captum": "explain",
+    "grakel": "zoo",
+    "matplotlib": "plot",
+    "optuna": "sweep",
+    "ray": "sweep",
+    "rdkit": "molecules",
+}
 
 
 def require(module: str) -> Any:

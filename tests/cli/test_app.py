@@ -19,10 +19,14 @@ OPTIONS = {
     "train": TRAINING,
     "cv": [*TRAINING, "--splits", "--fair"],
     "predict": [*SHARED, "--device", "--seed", "--output"],
+    "explain": [
+        *SHARED, "--dataset", "--index", "--smiles", "--target", "--method", "--steps", "--output",
+        "--report", "--gallery", "--device", "--seed",
+    ],
     "data list": ["--json"],
     "data prepare": [*SHARED, "--features", "--no-compress"],
     "data info": [*SHARED, "--features", "--no-compress"],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("command", OPTIONS)

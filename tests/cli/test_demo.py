@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from lgan import CVResult
@@ -15,6 +17,12 @@ def test_demo_prints_a_table_and_keeps_the_records(lgan, tmp_path):
         fold = result.info["folds"]
         assert fold[::2] == fold[1::2], "partners lie in one fold"
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert f"which edges decided, in pictures: {Path('out') / 'report.html'}" in ran.out
+    report = (tmp_path / "out" / "report.html").read_text()
+    assert report.count("<article") == 12
+    assert report.count("held out") == 12
+    shown = lgan("explain", "out/model.safetensors", "--index", 0, "--json")
+    assert shown.json[0]["held_out"] is True
 
 
 def test_gin_stays_at_chance_and_lgan_does_not(lgan):

@@ -63,7 +63,7 @@ def test_options_reach_model_and_training(lgan, tmp_path):
     [
         (["nosuchset"], "unknown data set 'nosuchset'. Choose one of: MUTAG, PTC_MR"),
         (["mutag"], "unknown data set 'mutag'. Did you mean MUTAG?"),
-        (["triangles", "--model", "gcn"], "unknown model 'gcn'. Did you mean gin?"),
+        (["triangles", "--model", "ginn"], "unknown model 'ginn'. Did you mean gin?"),
         (["triangles", "--epochs", 0], "'--epochs'"),
         (["triangles", "--epochs", "many"], "--epochs'"),
         (["triangles", "--iterations", -1], "'--iterations'"),

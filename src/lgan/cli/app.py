@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 from lgan._version import __version__
-from lgan.cli import bench, data, demo, training, wl
+from lgan.cli import bench, data, demo, explain, sweep, table, training, wl
 from lgan.cli.screen import log
 
 __all__ = ["app", "main"]
@@ -24,9 +24,12 @@ app.command()(demo.demo)
 app.command()(training.train)
 app.command()(training.cv)
 app.command()(training.predict)
+app.command()(sweep.sweep)
+app.command()(explain.explain)
 app.command()(bench.bench)
 app.command()(wl.wl)
 app.add_typer(data.app, name="data")
+app.add_typer(table.app, name="table")
 
 
 def _version(wanted: bool) -> None:
@@ -48,6 +51,6 @@ def main() -> None:
     """Run the command line; 0 for success, 1 for failure, 2 for bad usage, 130 for Ctrl-C."""
     try:
         app()
-    except (ValueError, TypeError, OSError, MemoryError) as error:
+    except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
         log.print(f"[bold red]Error:[/] {escape(str(error))}", soft_wrap=True, highlight=False)
         sys.exit(1)

@@ -1,17 +1,22 @@
 """`lgan demo`: the main job on generated data."""
 
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import torch
 import typer
 
 from lgan.cli import options
+from lgan.cli.explaining import Explainer, confusion_tables
 from lgan.cli.screen import console, epoch_progress, print_json, table
 from lgan.cli.setup import output_folder
-from lgan.data import load
-from lgan.train import TrainConfig, cross_validate
-from lgan.zoo import MODELS
+from lgan.data import load, load_raw
+from lgan.experiment import factory, network_spec, prepare, settings_for
+from lgan.explain.entry import class_names
+from lgan.explain.report import choose_for_gallery
+from lgan.train import TrainConfig, cross_validate, predict, train_one
+from lgan.train.checkpoint import Checkpoint
 
 __all__ = ["demo"]
 
@@ -20,6 +25,8 @@ SHOWN = {
     "lgan": "sums over edges and triangles of every ego network",
     "lgan-res": "the same with a residual path",
 }
+
+EXPLAINED = 12
 
 
 def demo(
@@ -33,6 +40,7 @@ def demo(
 
     Every graph has a partner in the other class with the same number of nodes, the same degrees
     and the same colours under 1-WL; only one of the two has triangles. No download is needed.
+    It ends with a report of which edges decided, one HTML file.
     """
     folder = output_folder(output, "demo", resume=False, overwrite=True)
     if not as_json:
@@ -44,7 +52,7 @@ def demo(
     config = TrainConfig(epochs=epochs, iterations=0, seed=seed)
     rows, results = [], {}
     for name, meaning in SHOWN.items():
-        spec = MODELS[name]
+        spec = network_spec(name)
         union = load("triangles", compress=spec.compress, seed=seed)
         # Partners share a fold: otherwise what is learnt of one by heart is wrong for the other.
         fold = torch.arange(union.num_graphs) // 2 % folds
@@ -66,6 +74,8 @@ def demo(
             [name, f"{last.mean():.1%} ± {last.std(unbiased=False):.1%}",
              f"{float(result.seconds.sum()):.1f} s", meaning]
         )  # fmt: skip
+    report = folder / "report.html"
+    _explain(folder, report, epochs=epochs, folds=folds, seed=seed)
     if as_json:
         print_json(results)
         return
@@ -75,3 +85,33 @@ def demo(
         rows,
         f"chance is 50 %; records: {folder}",
     )
+    console.print(f"which edges decided, in pictures: {report}", soft_wrap=True, highlight=False)
+
+
+def _explain(folder: Path, report: Path, *, epochs: int, folds: int, seed: int) -> None:
+    """Train one model, keep it, and report on some of the graphs it was not trained on."""
+    settings = settings_for(
+        "lgan-res", "triangles", hidden=16, num_layers=3, epochs=epochs, iterations=0, seed=seed
+    )
+    raw, union = load_raw("triangles", seed=seed), prepare(settings, seed=seed)
+    fold = torch.arange(union.num_graphs) // 2 % folds
+    trained = train_one(factory(settings, union), union, folds=fold, config=settings.training)
+    held_out = (fold == 0).nonzero().flatten()
+    stored = Checkpoint(
+        model=settings.model,
+        options=settings.options,
+        in_channels=union.num_features,
+        hidden_channels=settings.hidden,
+        out_channels=union.num_classes,
+        dataset=settings.dataset,
+        features=settings.features,
+        state=trained.state,
+        info={**trained.info, "compress": settings.compress, "held_out_graphs": held_out.tolist()},
+    )
+    stored.save(folder / "model.safetensors")
+    explainer = Explainer.restore(stored, settings.dataset, torch.device("cpu"), seed=seed)
+    probability = predict(explainer.model, union).softmax(-1)
+    chosen = choose_for_gallery(probability, raw.y, EXPLAINED, among=held_out)
+    entries = explainer.graphs(raw, chosen)
+    tables = confusion_tables(probability, raw.y, raw.name, explainer.held_out)
+    explainer.report(entries, class_names(raw), tables).save(report)

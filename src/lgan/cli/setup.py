@@ -22,6 +22,7 @@ __all__ = [
     "choose_settings",
     "load_union",
     "output_folder",
+    "read_options",
     "resumable",
 ]
 
@@ -45,15 +46,21 @@ def choose_device(name: str) -> torch.device:
 
 def choose_settings(model: str, dataset: str, more: list[str] | None, **given: Any) -> Settings:
     """All settings of an experiment, from the options given and ``NAME=VALUE`` texts."""
+    try:
+        return settings_for(model, dataset, **{**given, **read_options(more)})
+    except (ValueError, TypeError) as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def read_options(more: list[str] | None) -> dict[str, Any]:
+    """Settings from ``NAME=VALUE`` texts."""
+    given = {}
     for text in more or []:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise typer.BadParameter(f"`--set` expects NAME=VALUE, got {text!r}.")
         given[name.replace("-", "_")] = _value(value)
-    try:
-        return settings_for(model, dataset, **given)
-    except (ValueError, TypeError) as error:
-        raise typer.BadParameter(str(error)) from error
+    return given
 
 
 def _value(text: str) -> Any:

@@ -20,6 +20,7 @@ from lgan.data import load_raw, replaced
 from lgan.experiment import (
     Settings,
     factory,
+    fitted,
     network_spec,
     run_kernel,
     run_network,
@@ -163,7 +164,7 @@ def train(
     path = folder / "model.safetensors"
     Checkpoint(
         model=model,
-        options=settings.options,
+        options=fitted(settings, union).options,
         in_channels=union.num_features,
         hidden_channels=settings.hidden,
         out_channels=union.num_classes,

@@ -1,0 +1,92 @@
+"""`lgan table`: the tables of the library, from records."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lgan.cli.explanations import explanations
+from lgan.cli.figure3 import figure3
+from lgan.cli.measuring import expressivity, runtime
+from lgan.cli.tabular import Format, Records, show
+from lgan.tables.ablation import ablation_grid
+from lgan.tables.classification import CSV_COLUMNS, Classification
+from lgan.tables.explanations import explanation_grids, read_explanations
+from lgan.tables.missing import read_refusals
+from lgan.tables.records import read_runs
+from lgan.tables.render import csv_text
+from lgan.train.selection import RULES
+
+__all__ = ["app"]
+
+app = typer.Typer(no_args_is_help=True, help="Tables from records: accuracy, power, speed.")
+app.command()(expressivity)
+app.command()(runtime)
+app.command()(figure3)
+app.command()(explanations)
+
+
+def _rule(name: str) -> str:
+    if name not in RULES:
+        raise typer.BadParameter(f"must be one of {', '.join(RULES)}, got {name!r}.")
+    return name
+
+
+@app.command()
+def classification(
+    form: Format = None,
+    records: Records = Path("results/cv"),
+    refusals: Annotated[
+        Path, typer.Option(help="Folder with runtime records, for why a model cannot do a set.")
+    ] = Path("results/runtime"),
+) -> None:
+    """Accuracies of all models on the paper's sets, by every selection rule.
+
+    Examples: lgan table classification, lgan table classification --format csv
+    """
+    runs = read_runs(records)
+    if not runs:
+        raise ValueError(
+            f"There is no record (NAME.json) in {records}. Make one with `lgan cv MUTAG --model "
+            "lgan --splits FOLDER` and copy its result.json there, or name another `--records`."
+        )
+    shown = Classification(runs, read_refusals(refusals))
+    if form == "csv":
+        sys.stdout.write(csv_text(CSV_COLUMNS, shown.csv_rows()))
+        return
+    show(shown.grids(), form)
+
+
+@app.command()
+def ablation(
+    form: Format = None,
+    records: Records = Path("results/ablation"),
+    rule: Annotated[str, typer.Option(help="gin, fold-max or fair.", callback=_rule)] = "gin",
+) -> None:
+    """What each part of LGAN is worth on each set.
+
+    Example: lgan table ablation --format md
+    """
+    runs = read_runs(records)
+    if not runs:
+        raise ValueError(
+            f"There is no record (NAME.json) in {records}. Make one with `lgan cv MUTAG --set "
+            "branches=target` and copy its result.json there, or name another `--records`."
+        )
+    show([ablation_grid(runs, rule)], form)
+
+
+@app.command()
+def explain(form: Format = None, records: Records = Path("results/explain")) -> None:
+    """Show the records of `lgan table explanations`, which measures, in any format.
+
+    Example: lgan table explain --format md
+    """
+    found = read_explanations(records)
+    if not found:
+        raise ValueError(
+            f"There is no record of scored explanations in {records}. Make one with "
+            "`lgan table explanations triangles`, or name another `--records`."
+        )
+    show(explanation_grids(found), form)

@@ -1,0 +1,107 @@
+"""A search on disk: the space, every trial, the winner."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lgan.data import replaced
+from lgan.sweep.trial import OBJECTIVES, Trial
+
+__all__ = ["Head", "SweepRecord"]
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a search is about; it must agree for a search to go on.
+
+    Attributes:
+        model: Name of the model.
+        dataset: Name of the data set.
+        objective: ``gin`` or ``fair``.
+        space: Choices by setting.
+        fixed: Settings that all trials share.
+        folds: Number of folds drawn, or the name of the folder of published ones.
+        seed: Seed of folds, weights and proposals.
+        sampler: ``random``, ``grid`` or ``tpe``.
+    """
+
+    model: str
+    dataset: str
+    objective: str
+    space: dict[str, list[Any]]
+    fixed: dict[str, Any]
+    folds: str
+    seed: int
+    sampler: str
+
+    def check_same(self, before: dict[str, Any], where: str) -> None:
+        """Refuse to go on with another search than the one begun."""
+        now = json.loads(json.dumps(asdict(self)))
+        changed = [name for name in now if before.get(name) != now[name]]
+        if changed:
+            listed = "; ".join(f"{name}: {before.get(name)} → {now[name]}" for name in changed)
+            raise ValueError(
+                f"The search in {where} was begun with other settings: {listed}. "
+                "Go on with the same, or give the new one another `--name`."
+            )
+
+
+@dataclass(frozen=True)
+class SweepRecord:
+    """A search as JSON.
+
+    Attributes:
+        head: What it is about.
+        trials: All trials, in the order they were proposed.
+        environment: Where it was run.
+    """
+
+    head: Head
+    trials: list[Trial]
+    environment: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def winner(self) -> Trial | None:
+        """The finished trial with the best objective, the first of equals."""
+        done = [trial for trial in self.trials if trial.value is not None]
+        return max(done, key=lambda trial: trial.value or 0.0, default=None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, with the winner and the counts beside the trials they come from."""
+        states = [t.outcome.state if t.outcome else "running" for t in self.trials]
+        winner = self.winner
+        return {
+            "format": FORMAT,
+            **asdict(self.head),
+            "meaning": OBJECTIVES[self.head.objective],
+            "num_trials": len(self.trials),
+            "states": {state: states.count(state) for state in sorted(set(states))},
+            "winner": None if winner is None else winner.to_json(),
+            "trials": [trial.to_json() for trial in self.trials],
+            "environment": self.environment,
+        }
+
+    @staticmethod
+    def from_json(plain: dict[str, Any]) -> "SweepRecord":
+        """The record back from :meth:`to_json`."""
+        if plain.get("format") != FORMAT:
+            raise ValueError(
+                f"Expected a search record of format {FORMAT}, got {plain.get('format')}. "
+                "Read it with the version of lgan that wrote it, or search again."
+            )
+        head = Head(**{name: plain[name] for name in Head.__dataclass_fields__})
+        trials = [Trial.from_json(trial) for trial in plain["trials"]]
+        return SweepRecord(head, trials, plain["environment"])
+
+    def save(self, path: Path | str) -> None:
+        """Write the record, whole or not at all."""
+        with replaced(Path(path)) as temporary:
+            temporary.write_text(json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n")
+
+    @staticmethod
+    def load(path: Path | str) -> "SweepRecord":
+        """Read a record."""
+        return SweepRecord.from_json(json.loads(Path(path).read_text()))

@@ -1,0 +1,163 @@
+"""Cross-validation records, as far as a table reads them."""
+
+import hashlib
+import inspect
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from lgan.data import DATASETS
+from lgan.experiment import settings_for
+from lgan.train import TrainConfig
+from lgan.zoo import MODELS, NetworkSpec
+
+__all__ = ["GIN_FOLDS", "Run", "default_settings", "fold_key", "read_runs", "row_name"]
+
+# Keys of the folds published with GIN (`fold_key`), by which records that used them are known.
+GIN_FOLDS = {
+    "MUTAG": "95e71e97d38d785c",
+    "PTC_GIN": "fb9593f35ad31e96",
+    "PTC_MR": "09b2cfe54e9a248f",
+    "PROTEINS": "d9e9eef294d7670f",
+    "IMDB-BINARY": "9640c755ff8cf4c8",
+    "IMDB-MULTI": "4186c1466ecedfa9",
+    "COLLAB": "e2778c1bfdf52b43",
+}
+# They change no result, or only which of several equal runs this is.
+NOT_SETTINGS = ("name", "seed", "memory_budget", "compress")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One record.
+
+    Attributes:
+        path: Its file.
+        model: Name of the model, without options.
+        dataset: Name of the data set.
+        settings: Options and training but the seed, those a record leaves out filled in.
+        seed: Seed of weights and batches.
+        folds: Key of the folds, see :func:`fold_key`.
+        test_share: Test graphs over training graphs, mean over folds.
+        results: Accuracy of every fold by rule, from 0 to 1.
+        environment: Versions, machine, time.
+        seconds: Time of the training.
+        compress: Whether twins were merged.
+    """
+
+    path: Path
+    model: str
+    dataset: str
+    settings: dict[str, Any]
+    seed: int
+    folds: str
+    test_share: float
+    results: dict[str, tuple[float, ...]]
+    environment: dict[str, Any]
+    seconds: float
+    compress: bool = True
+
+    @property
+    def row(self) -> str:
+        """The row of the table it belongs to."""
+        return row_name(self.model, self.settings)
+
+    @property
+    def published_folds(self) -> bool:
+        """Whether the folds are those published with GIN."""
+        return GIN_FOLDS.get(self.dataset) == self.folds
+
+    @property
+    def time(self) -> str:
+        """When it was made, in a form that sorts."""
+        return str(self.environment.get("time", ""))
+
+
+def row_name(model: str, settings: dict[str, Any]) -> str:
+    """A model with a pair code is a row of its own, unless codes are what the model is about.
+
+    Example:
+        >>> row_name("lgan", {"pair_code": "full"}), row_name("lgan-code", {"pair_code": "full"})
+        ('lgan + full', 'lgan-code')
+    """
+    code = settings.get("pair_code") or "none"
+    coded = model in MODELS and "pair_code" in MODELS[model].defaults
+    return model if code == "none" or coded else f"{model} + {code}"
+
+
+def fold_key(folds: Sequence[int]) -> str:
+    """A short key of the test folds of all graphs, -1 for a graph in none.
+
+    Example:
+        >>> fold_key([0, 1, -1]) == fold_key([0, 1, -1]) != fold_key([1, 0, -1])
+        True
+    """
+    return hashlib.sha256(bytes(fold + 1 for fold in folds)).hexdigest()[:16]
+
+
+def read_runs(folder: Path | str) -> list[Run]:
+    """All cross-validation records of a folder, by name.
+
+    Raises:
+        ValueError: Where a file is no such record.
+    """
+    return [_read(path) for path in sorted(Path(folder).glob("*.json"))]
+
+
+def default_settings(model: str, dataset: str, pair_code: str | None = None) -> dict[str, Any]:
+    """The settings ``lgan cv DATASET --model MODEL`` runs with, in the form of a :class:`Run`."""
+    settings = settings_for(model, dataset, pair_code=pair_code)
+    return _normal(settings.about(), asdict(settings.training), dataset)
+
+
+def _read(path: Path) -> Run:
+    try:
+        plain = json.loads(path.read_text())
+        model, config, info = plain["model"], plain["config"], plain["info"]
+        folds, sizes = info["folds"], plain["fold_sizes"]
+        graphs = len(folds)
+        return Run(
+            path=path,
+            model=model["name"],
+            dataset=plain["dataset"],
+            settings=_normal(model, config, plain["dataset"]),
+            seed=int(config.get("seed", 0)),
+            folds=fold_key(folds),
+            test_share=sum(size / (graphs - size) for size in sizes) / len(sizes),
+            results={rule: tuple(read["folds"]) for rule, read in plain["results"].items()},
+            environment=info.get("environment", {}),
+            seconds=sum(plain["seconds"]),
+            compress=bool(model.get("compress", True)),
+        )
+    except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+        raise ValueError(
+            f"Expected a record of `lgan cv` in {path}, got a file without or with another "
+            f"{error}. Move it to another folder, or run it again."
+        ) from error
+
+
+def _normal(about: dict[str, Any], config: dict[str, Any], dataset: str) -> dict[str, Any]:
+    """Settings that can be compared: what an older record does not name had its default then."""
+    name = about["name"]
+    usual = _options(name) if name in MODELS else {}
+    if isinstance(MODELS.get(name), NetworkSpec):
+        usual |= asdict(TrainConfig())
+    if dataset in DATASETS:
+        usual["features"] = DATASETS[dataset].features
+    given = {**usual, **about, **config}
+    plain: dict[str, Any] = json.loads(json.dumps(given))
+    return {key: plain[key] for key in sorted(plain) if key not in NOT_SETTINGS}
+
+
+def _options(model: str) -> dict[str, Any]:
+    """Options of a model with a plain default, by its signature."""
+    spec = MODELS[model]
+    build: Callable[..., Any] = spec.build if isinstance(spec, NetworkSpec) else spec.grams
+    parameters = inspect.signature(build).parameters.values()
+    return {
+        p.name: p.default
+        for p in parameters
+        if p.kind is p.KEYWORD_ONLY and isinstance(p.default, (str, int, float, bool, tuple))
+    }

@@ -1,0 +1,244 @@
+from pathlib import Path
+
+import pytest
+import torch
+
+from lgan.data import RawGraphs, load_raw
+from lgan.nn import LGAN
+from lgan.train.checkpoint import Checkpoint
+
+SMALL = ["--hidden", 8, "--layers", 2, "--batch-size", 64, "--epochs", 2]
+
+
+def _store(path: Path, dataset: str, in_channels: int, features: str = "labels") -> Path:
+    """A model with fresh weights, stored as a trained one is."""
+    torch.manual_seed(0)
+    options = {"num_layers": 2, "readout": "sum", "residual": True}
+    model = LGAN(in_channels, 8, 2, **options)
+    Checkpoint(
+        model="lgan",
+        options=options,
+        in_channels=in_channels,
+        hidden_channels=8,
+        out_channels=2,
+        dataset=dataset,
+        features=features,
+        state=model.state_dict(),
+        info={"compress": True, "config": {"seed": 0}, "held_out_graphs": [0, 1, 20, 21, 40, 41]},
+    ).save(path)
+    return path
+
+
+@pytest.fixture
+def triangles(tmp_path) -> Path:
+    return _store(tmp_path / "triangles.safetensors", "triangles", 1)
+
+
+@pytest.fixture
+def mutag(tmp_path) -> Path:
+    pytest.importorskip("rdkit")
+    return _store(tmp_path / "mutag.safetensors", "MUTAG", 7)
+
+
+def test_scores_are_printed_as_json(triangles, lgan):
+    ran = lgan("explain", triangles, "--index", 7, "--index", 3, "--json")
+    assert ran.code == 0, ran.err
+    first, second = ran.json
+    assert [first["name"], second["name"]] == ["triangles 7", "triangles 3"]
+    raw = load_raw("triangles")
+    start, end = raw.node_ptr[7:9].tolist()
+    inside = (raw.pair_index[0] >= start) & (raw.pair_index[0] < end)
+    pairs = (raw.pair_index[:, inside] - start).tolist()
+    both = [pairs[0] + pairs[1], pairs[1] + pairs[0]]
+    assert first["edge_index"] == both
+    assert len(first["edge_scores"]) == len(both[0])
+    difference = first["output"] - first["baseline_output"]
+    half = first["edge_scores"][: len(pairs[0])]
+    assert sum(half) == pytest.approx(difference, rel=0.02, abs=1e-4)
+    assert first["class"] == 1
+    assert first["held_out"] is False
+
+
+def test_a_table_names_the_strongest_edges(triangles, lgan):
+    ran = lgan("explain", triangles, "--index", 7)
+    assert ran.code == 0, ran.err
+    assert "│ triangles 7 " in ran.out
+    assert "scores add up to the change of the output" in ran.out
+
+
+@pytest.mark.parametrize("name", ["out.svg", "new/out.png"])
+def test_several_graphs_become_a_grid(name, triangles, lgan, tmp_path):
+    ran = lgan("explain", triangles, "--index", 0, "--index", 1, "-o", name)
+    assert ran.code == 0, ran.err
+    assert f"picture: {name}" in ran.err
+    content = (tmp_path / name).read_bytes()
+    if name.endswith(".svg"):
+        assert content.decode().count('role="img"') == 2
+    else:
+        assert content.startswith(b"\x89PNG")
+
+
+def test_target_and_method_are_used(triangles, lgan):
+    for target in (0, 1):
+        ran = lgan("explain", triangles, "--index", 0, "--target", target, "--json")
+        assert ran.json[0]["target"] == target
+    ran = lgan("explain", triangles, "--index", 0, "--method", "degree", "--json")
+    assert ran.json[0]["method"] == "degree"
+    assert ran.json[0]["gap"] is None
+
+
+def test_report_shows_held_out_graphs_and_the_whole_set(triangles, lgan, tmp_path):
+    ran = lgan("explain", triangles, "--report", "r/out.html", "--gallery", 4, "--json")
+    assert ran.code == 0, ran.err
+    assert len(ran.json) == 4
+    assert all(entry["held_out"] for entry in ran.json)
+    html = (tmp_path / "r" / "out.html").read_text()
+    assert html.count("<article") == 4
+    assert "held-out graphs" in html
+    assert "all graphs of triangles" in html
+    assert str(tmp_path) not in html
+
+
+def test_report_of_a_set_made_with_another_seed_does_not_speak_of_held_out_graphs(
+    triangles, lgan, tmp_path
+):
+    ran = lgan("explain", triangles, "--index", 0, "--seed", 3, "--report", "out.html", "--json")
+    assert ran.json[0]["held_out"] is None
+    assert "held-out graphs" not in (tmp_path / "out.html").read_text()
+
+
+def test_training_keeps_which_graphs_were_held_out(lgan, tmp_path):
+    ran = lgan("train", "triangles", *SMALL, "--folds", 4, "--output", "out")
+    assert ran.code == 0, ran.err
+    stored = Checkpoint.load(tmp_path / "out" / "model.safetensors")
+    assert len(stored.info["held_out_graphs"]) == stored.info["held_out"] == 50
+
+
+def test_smiles_are_drawn_as_molecules(mutag, lgan, tmp_path):
+    ran = lgan(
+        "explain", mutag, "--smiles", "Nc1ccccc1", "--smiles", "C[N+](=O)[O-]",
+        "-o", "out.svg", "--report", "out.html", "--json",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert [entry["name"] for entry in ran.json] == ["Nc1ccccc1", "C[N+](=O)[O-]"]
+    assert ran.json[0]["node_labels"] == ["N0", "C1", "C2", "C3", "C4", "C5", "C6"]
+    assert ran.json[0]["classes"] == ["not mutagenic", "mutagenic"]
+    assert ran.json[0]["class"] is None
+    assert "<path" in (tmp_path / "out.svg").read_text()
+    assert (tmp_path / "out.html").read_text().count("<article") == 2
+
+
+def test_single_atom_has_an_empty_explanation(mutag, lgan, tmp_path):
+    ran = lgan("explain", mutag, "--smiles", "C", "-o", "out.svg", "--report", "out.html")
+    assert ran.code == 0, ran.err
+    assert "no edges" in ran.out
+    assert "No edges, hence nothing to score." in (tmp_path / "out.html").read_text()
+    assert (tmp_path / "out.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("smiles", "message"),
+    [
+        ("C((", "Expected a molecule as SMILES, got 'C(('"),
+        ("C[Si](C)C", "has the atom Si, which no molecule of MUTAG has"),
+    ],
+)
+def test_bad_smiles_fail_and_write_nothing(smiles, message, mutag, lgan, tmp_path):
+    ran = lgan("explain", mutag, "--smiles", "CC", "--smiles", smiles, "-o", "out.svg")
+    assert ran.code == 1
+    assert message in ran.err
+    assert ran.out == ""
+    assert not (tmp_path / "out.svg").exists()
+
+
+def test_smiles_for_a_model_of_no_molecules_fail(triangles, lgan):
+    ran = lgan("explain", triangles, "--smiles", "CC")
+    assert ran.code == 1
+    assert "Expected a set of molecules whose atoms are known, got 'triangles'" in ran.err
+
+
+def test_smiles_without_rdkit_name_the_package(mutag, lgan, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "rdkit.Chem", None)
+    monkeypatch.setitem(sys.modules, "rdkit", None)
+    ran = lgan("explain", mutag, "--smiles", "CC")
+    assert ran.code == 1
+    assert "pip install 'lgan[molecules]'" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_set_with_other_features_fails(mutag, lgan):
+    ran = lgan("explain", mutag, "--dataset", "triangles", "--index", 0)
+    assert ran.code == 1
+    assert "with 7 features and 2 classes, but triangles has 1 and 2. Train a model on" in ran.err
+
+
+def test_set_without_the_features_of_the_model_fails(lgan, tmp_path):
+    stored = _store(tmp_path / "a.safetensors", "PROTEINS", 4, "labels+attributes")
+    ran = lgan("explain", stored, "--dataset", "triangles", "--index", 0)
+    assert ran.code == 1
+    assert "need node attributes, got a set (triangles) without" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "say what to explain"),
+        (["--index", 200], "`--index` must be from 0 to 199, got 200: triangles has 200 graphs"),
+        (["--index", -1], "`--index` must be from 0 to 199, got -1"),
+        (["--index", 0, "--target", 2], "`--target` must be from 0 to 1, got 2"),
+        (["--index", 0, "--method", "magic"], "must be one of integrated-gradients"),
+        (["--index", 0, "--dataset", "MUTANG"], "Did you mean 'MUTAG'?"),
+        (["--index", 0, "--smiles", "C"], "`--smiles` excludes `--index` and `--dataset`"),
+        (["--index", 0, "-o", "out.gif"], "must end with .svg or .png, got 'out.gif'"),
+        (["--index", 0, "-o", "."], "`--output` must be a file, but . is a folder"),
+        (["--report", "."], "`--report` must be a file, but . is a folder"),
+        (["--index", 0, "--device", "tpu"], "must be cpu, cuda or auto"),
+    ],
+)
+def test_bad_usage_is_told_and_writes_nothing(arguments, message, triangles, lgan, tmp_path):
+    ran = lgan("explain", triangles, *arguments)
+    assert ran.code == 2, ran
+    assert message in " ".join(ran.err.split())
+    assert ran.out == ""
+    assert [p.name for p in tmp_path.iterdir() if p.name[0] != "."] == [triangles.name]
+
+
+def test_missing_checkpoint_fails(lgan):
+    ran = lgan("explain", "nowhere", "--index", 0)
+    assert ran.code == 1
+    assert "There is no checkpoint nowhere" in ran.err
+
+
+def test_graph_without_edges_has_an_empty_explanation(triangles, lgan, monkeypatch):
+    def lonely(name, **options) -> RawGraphs:
+        return RawGraphs(
+            name=name,
+            node_ptr=torch.tensor([0, 2]),
+            pair_index=torch.zeros(2, 0, dtype=torch.int64),
+            y=torch.tensor([1]),
+            classes=("a", "b"),
+            node_labels=torch.zeros(2, dtype=torch.int64),
+        )
+
+    monkeypatch.setattr("lgan.cli.explain.load_raw", lonely)
+    ran = lgan("explain", triangles, "--index", 0, "--json", "-o", "out.svg")
+    assert ran.code == 0, ran.err
+    assert ran.json[0]["edge_scores"] == []
+    assert ran.json[0]["node_scores"] == [0.0, 0.0]
+
+
+@pytest.mark.data
+def test_mutag_end_to_end(mutag, lgan, mirror, tmp_path):
+    ran = lgan(
+        "explain", mutag, "--dataset", "MUTAG", "--index", 7, "--index", 82, "--mirror", mirror,
+        "-o", "out.svg", "--report", "out.html", "--json",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    svg = (tmp_path / "out.svg").read_text()
+    assert svg.count('role="img"') == 2
+    assert "MUTAG 82" in svg
+    html = (tmp_path / "out.html").read_text()
+    assert "all graphs of MUTAG" in html
+    assert str(mirror) not in html

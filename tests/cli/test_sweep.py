@@ -1,0 +1,108 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from lgan.sweep import SweepRecord
+
+SMALL = [
+    "triangles", "--epochs", 2, "--folds", 3, "--set", "iterations=1", "--set", "num_layers=1",
+    "--device", "cpu", "--batch", 2,
+]  # fmt: skip
+
+
+@pytest.fixture
+def space(tmp_path):
+    path = tmp_path.parent / f"{tmp_path.name}-space.json"
+    path.write_text(json.dumps({"hidden": [4, 8], "lr": [0.01, 0.001]}))
+    return path
+
+
+@pytest.mark.parametrize("sampler", ["random", "tpe"])
+def test_a_search_ends_with_a_record_and_goes_on_when_told(lgan, tmp_path, space, sampler):
+    common = ["sweep", *SMALL, "--space", space, "--sampler", sampler]
+    ran = lgan(*common, "--trials", 2)
+    assert ran.code == 0, ran.err
+    assert "best of 2 trials" in ran.out
+    assert "Optimistic" in ran.out
+    assert "lgan cv triangles --model lgan" in ran.out
+    path = tmp_path / "runs" / "sweep" / "triangles-lgan.json"
+    assert len(SweepRecord.load(path).trials) == 2
+
+    refused = lgan(*common, "--trials", 3)
+    assert refused.code == 2
+    assert "already holds a study" in refused.err
+    ran = lgan(*common, "--trials", 3, "--resume", "--json")
+    assert ran.json["num_trials"] == 3
+    assert ran.json["states"] == {"done": 3}
+    other = lgan(*common, "--trials", 3, "--resume", "--seed", 9)
+    assert other.code == 1
+    assert "begun with other settings: seed: 0 → 9" in other.err
+
+
+def test_overwrite_starts_anew_and_plot_draws(lgan, tmp_path, space):
+    common = ["sweep", *SMALL, "--space", space, "--sampler", "grid", "--trials", 2]
+    assert lgan(*common).code == 0
+    ran = lgan(*common, "--overwrite", "--objective", "fair", "--plot")
+    assert ran.code == 0, ran.err
+    assert "The test folds take no part in the choice" in " ".join(ran.out.split())
+    assert (tmp_path / "runs" / "sweep" / "triangles-lgan-history.png").exists()
+
+
+def test_settings_that_never_work_end_with_their_reason(lgan, space):
+    ran = lgan("sweep", *SMALL, "--space", space, "--sampler", "grid", "--trials", 2,
+               "--folds", 999)  # fmt: skip
+    assert ran.code == 1
+    assert "No trial finished: Every class must have" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--sampler", "magic"], "must be one of random, grid, tpe"),
+        (["--objective", "fold-max"], "must be one of gin, fair"),
+        (["--objective", "fair", "--folds", 2], "needs `--folds` of 3 or more"),
+        (["--sampler", "grid", "--storage", "sqlite:///a.db"], "for the sampler tpe"),
+        (["--resume", "--overwrite"], "exclude each other"),
+        (["--set", "hidden"], "expects NAME=VALUE"),
+    ],
+)
+def test_bad_usage_ends_with_code_2(lgan, empty, arguments, message):
+    ran = lgan("sweep", "triangles", *arguments)
+    assert ran.code == 2
+    assert message in ran.err
+    assert empty()
+
+
+def test_a_kernel_has_nothing_to_search_for(lgan, empty):
+    ran = lgan("sweep", "triangles", "--model", "wl")
+    assert ran.code == 1
+    assert "is a graph kernel" in ran.err
+    assert empty()
+
+
+@pytest.mark.slow
+def test_a_killed_search_loses_no_trial(tmp_path, space):
+    code = "import sys; from lgan.cli import main; sys.argv[0] = 'lgan'; main()"
+    options = [*map(str, SMALL), "--space", str(space), "--trials", "4"]
+    command = [sys.executable, "-c", code, "sweep", *options]
+    record = tmp_path / "runs" / "sweep" / "triangles-lgan.json"
+    env = os.environ | {"OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(command, cwd=tmp_path, env=env) as first:
+        end = time.monotonic() + 120
+        # As soon as trials are recorded, the first batch is at work.
+        while not (record.exists() and SweepRecord.load(record).trials):
+            assert time.monotonic() < end
+            assert first.poll() is None
+            time.sleep(0.02)
+        first.send_signal(signal.SIGKILL)
+    left = SweepRecord.load(record)
+    assert len(left.trials) < 4 or any(trial.outcome is None for trial in left.trials)
+    subprocess.run([*command, "--resume"], cwd=tmp_path, env=env, check=True)
+    now = SweepRecord.load(record)
+    assert [trial.outcome.state for trial in now.trials] == ["done"] * 4
+    assert [t.params for t in now.trials[: len(left.trials)]] == [t.params for t in left.trials]

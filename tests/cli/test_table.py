@@ -1,0 +1,135 @@
+import csv
+import io
+import json
+
+import pytest
+import torch
+
+from lgan import CVResult
+from lgan.cli import measuring
+from lgan.tables.expressivity import Count, ExpressivityRecord
+from lgan.tables.runtime import Cost, RuntimeRecord
+
+
+def _record(path, model="lgan", **options):
+    CVResult(
+        dataset="MUTAG",
+        model={"name": model, "hidden": 8, **options},
+        config={"epochs": 1, "seed": 0},
+        fold_sizes=[4, 4],
+        test=torch.tensor([[4], [3]]),
+        loss=torch.zeros(2, 1),
+        inner_sizes=[],
+        inner_test=torch.zeros(0, 1, dtype=torch.int64),
+        inner_validation=torch.zeros(0, 1, dtype=torch.int64),
+        seconds=torch.ones(1),
+        info={"folds": [0] * 4 + [1] * 4, "environment": {}},
+    ).save(path)
+
+
+def test_classification_as_csv_goes_to_standard_output_alone(lgan, tmp_path):
+    _record(tmp_path / "results" / "cv" / "a.json", pair_code="full")
+    ran = lgan("table", "classification", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(ran.out)))
+    assert ran.code == 0
+    assert list(rows[0]) == ["model", "dataset", "rule", "mean", "std", "published", "record"]
+    [row] = [r for r in rows if r["mean"] and r["rule"] == "gin"]
+    assert (row["model"], row["dataset"], row["mean"]) == ("lgan + full", "MUTAG", "87.50")
+    assert row["record"] == "results/cv/a.json"
+
+
+@pytest.mark.parametrize(
+    ("form", "part"), [("md", "|---|"), ("latex", r"\begin{tabular}"), ("text", "┃ model")]
+)
+def test_classification_in_every_format_states_its_optimism(lgan, tmp_path, form, part):
+    _record(tmp_path / "results" / "cv" / "a.json")
+    ran = lgan("table", "classification", "--format", form)
+    assert part in ran.out
+    assert "optimistic" in ran.out
+    assert "Nadeau" in ran.out
+
+
+def test_where_standard_output_is_no_terminal_a_table_is_markdown(lgan, tmp_path):
+    _record(tmp_path / "a.json")
+    ran = lgan("table", "classification", "--records", tmp_path)
+    assert ran.out.startswith("**Accuracy in percent, rule gin")
+
+
+@pytest.mark.parametrize("name", ["classification", "ablation", "expressivity", "explain"])
+def test_without_records_the_command_says_how_to_make_one(lgan, name):
+    ran = lgan("table", name)
+    assert ran.code == 1
+    assert "There is no record" in ran.err
+    assert "`lgan " in ran.err
+
+
+def test_ablation_is_rendered_from_records(lgan, tmp_path):
+    _record(tmp_path / "results" / "ablation" / "a.json", branches="target")
+    ran = lgan("table", "ablation")
+    assert "| without AGGR_n (no neighbour pairs) | 87.5 ± 12.5 ‡ |" in ran.out
+
+
+def test_expressivity_shows_all_records_of_the_folder(lgan, tmp_path):
+    folder = tmp_path / "results" / "expressivity"
+    for kind, pairs in {"refinement": 52, "trained": 50}.items():
+        count = Count("lgan", kind, {"basic": pairs}, 1.0)
+        ExpressivityRecord([count], {}).save(folder / f"{kind}.json")
+    ran = lgan("table", "expressivity")
+    assert "| lgan | 52 | not run | 50 |" in ran.out
+
+
+@pytest.mark.data
+def test_expressivity_measures_brec(lgan, tmp_path, brec_folder, monkeypatch):
+    few = {"basic": measuring.load_brec(brec_folder)["basic"][:3]}
+    monkeypatch.setattr(measuring, "load_brec", lambda _: few)
+    ran = lgan("table", "expressivity", "--brec", brec_folder, "--row", "lgan-res + full")
+    assert "| lgan-res + full | 3 | 3 | not run |" in ran.out
+    assert (tmp_path / "results" / "expressivity" / "brec.json").exists()
+
+
+def test_runtime_measures_records_and_draws(lgan, tmp_path, monkeypatch):
+    def measured(models, datasets, run, arguments, told):
+        assert arguments["epochs"] == 2
+        for model in models:
+            told(Cost(model, datasets[0], 1.0, 0.5, 1 << 20))
+
+    monkeypatch.setattr(measuring, "measure_costs", measured)
+    ran = lgan(
+        "table", "runtime", "--model", "gin", "--model", "lgan", "--dataset", "MUTAG",
+        "--epochs", 2, "--device", "cpu",
+    )  # fmt: skip
+    assert "| gin | 500 ms |" in ran.out
+    folder = tmp_path / "results" / "runtime"
+    assert len(RuntimeRecord.load(folder / "cpu.json").cells) == 2
+    assert (folder / "cpu.png").exists()
+    again = lgan("table", "runtime", "--show")
+    assert again.out == ran.out
+
+
+@pytest.mark.slow
+def test_a_cell_of_the_runtime_table_is_measured_in_a_child(lgan, tmp_path):
+    ran = lgan(
+        "table", "runtime", "--model", "gin", "--dataset", "triangles", "--epochs", 1,
+        "--device", "cpu",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    [cell] = json.loads((tmp_path / "results" / "runtime" / "cpu.json").read_text())["cells"]
+    assert cell["memory"] > 1 << 20
+    assert cell["epoch"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["classification", "--format", "pdf"], "must be one of text, md, latex, csv"),
+        (["ablation", "--rule", "best"], "must be one of gin, fold-max, fair"),
+        (["expressivity", "--row", "x"], "unknown row 'x'"),
+        (["runtime", "--model", "x"], "unknown model 'x'"),
+        (["runtime", "--dataset", "x"], "unknown data set 'x'"),
+    ],
+)
+def test_bad_usage_ends_with_code_2(lgan, empty, arguments, message):
+    ran = lgan("table", *arguments)
+    assert ran.code == 2
+    assert message in ran.err
+    assert empty()

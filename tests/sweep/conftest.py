@@ -1,0 +1,68 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lgan.sweep import Batch, Head, JsonStudy, Outcome, Study
+from lgan.sweep.optuna_study import OptunaStudy, sqlite_url
+
+FIXED = {"epochs": 2, "iterations": 1, "num_layers": 1}
+SPACE = {"hidden": [4, 8], "lr": [0.01, 0.001], "dropout": [0.0, 0.5]}
+
+
+@pytest.fixture
+def head() -> Callable[..., Head]:
+    """A search of eight points, four of each shape."""
+
+    def make(**changed: Any) -> Head:
+        values: dict[str, Any] = {
+            "model": "lgan",
+            "dataset": "triangles",
+            "objective": "gin",
+            "space": SPACE,
+            "fixed": FIXED,
+            "folds": "2",
+            "seed": 0,
+            "sampler": "random",
+        }
+        return Head(**{**values, **changed})
+
+    return make
+
+
+@pytest.fixture
+def batch() -> Batch:
+    """The data of that search."""
+    return Batch("lgan", "triangles", [], fixed=FIXED, folds=2)
+
+
+@pytest.fixture(params=["random", "grid", "tpe"])
+def study(request: pytest.FixtureRequest, head: Any, tmp_path: Path) -> Callable[[], Study]:
+    """Opens one and the same study, by every sampler and storage."""
+
+    def opened() -> Study:
+        if request.param == "tpe":
+            url = sqlite_url(tmp_path / "deep" / "study.db")
+            return OptunaStudy(url, "study", head(sampler="tpe"))
+        return JsonStudy(tmp_path / "deep" / "study.json", head(sampler=request.param))
+
+    return opened
+
+
+@pytest.fixture
+def json_study(head: Any, tmp_path: Path) -> Callable[[], Study]:
+    """Opens one and the same study in a file, which is much faster than a database."""
+    return lambda: JsonStudy(tmp_path / "study.json", head())
+
+
+@pytest.fixture
+def score() -> Callable[[Batch], list[Outcome]]:
+    """Stands for a training: the wider and faster, the better."""
+
+    def run(batch: Batch) -> list[Outcome]:
+        assert len({params["hidden"] for params in batch.params}) == 1
+        values = [params["hidden"] / 16 + params["lr"] for params in batch.params]
+        return [Outcome("done", v, {"gin": {"mean": v, "std": 0.0}}, {2: v}) for v in values]
+
+    return run

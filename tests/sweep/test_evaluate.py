@@ -1,0 +1,71 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from lgan.data import stratified_folds
+from lgan.experiment import prepare, run_network, settings_for
+from lgan.sweep.evaluate import _so_far, checkpoints, evaluate
+from lgan.train import Curves
+
+PARAMS = [{"hidden": 4, "lr": 0.01, "dropout": 0.5}, {"hidden": 4, "lr": 0.003, "dropout": 0.0}]
+
+
+def test_a_trial_in_a_batch_gives_what_it_gives_alone(batch):
+    together = evaluate(replace(batch, params=PARAMS))
+    for params, outcome in zip(PARAMS, together, strict=True):
+        settings = settings_for("lgan", "triangles", **batch.fixed, **params)
+        union = prepare(settings)
+        alone = run_network(settings, union, stratified_folds(union.y, 2, seed=0))
+        assert outcome.state == "done"
+        assert outcome.value == pytest.approx(alone.selected("gin").mean, abs=0.02)
+        assert set(outcome.results) == {"gin", "fold-max"}
+        assert outcome.progress[2] == outcome.value
+
+
+def test_the_objective_fair_is_read_on_the_inner_hold_out(batch):
+    [outcome] = evaluate(replace(batch, params=PARAMS[:1], objective="fair", folds=3))
+    settings = settings_for("lgan", "triangles", **batch.fixed, **PARAMS[0])
+    union = prepare(settings)
+    alone = run_network(settings, union, stratified_folds(union.y, 3, seed=0), fair=True)
+    share = alone.inner_validation / torch.tensor(alone.inner_sizes)[:, None]
+    assert outcome.value == pytest.approx(float(share.amax(1).mean()), abs=1e-6)
+    assert outcome.results["fair"]["mean"] == pytest.approx(alone.selected("fair").mean)
+
+
+def test_a_batch_is_stopped_where_all_its_trials_are_below_the_median(batch):
+    outcomes = evaluate(replace(batch, params=PARAMS, medians={1: 1.1}))
+    assert [outcome.state for outcome in outcomes] == ["pruned", "pruned"]
+    assert all(set(outcome.progress) == {1} for outcome in outcomes)
+
+
+def test_a_batch_goes_on_where_one_of_its_trials_is_not(batch):
+    [outcome] = evaluate(replace(batch, params=PARAMS[:1], medians={1: 0.0}))
+    assert outcome.state == "done"
+
+
+def test_settings_that_do_not_work_are_an_outcome(batch):
+    outcomes = evaluate(replace(batch, params=PARAMS, folds=1000))
+    assert [outcome.state for outcome in outcomes] == ["failed", "failed"]
+    assert "Choose fewer folds" in outcomes[0].message
+
+
+def test_the_objective_so_far_by_hand():
+    curves = Curves.empty(4, 3)  # two trials of two folds
+    curves.test = torch.tensor([[1, 2, 9], [0, 4, 9], [3, 1, 9], [4, 0, 9]])
+    sizes = torch.tensor([10, 5])
+    assert _so_far(curves, 0, sizes, 2, fair=False) == pytest.approx((0.2 + 0.8) / 2)
+    assert _so_far(curves, 1, sizes, 2, fair=False) == pytest.approx((0.3 + 0.8) / 2)
+
+
+def test_the_inner_hold_out_is_the_next_fold():
+    curves = Curves.empty(4, 2)  # one trial of two folds, then its models with a hold-out
+    curves.validation = torch.tensor([[0, 0], [0, 0], [1, 2], [8, 3]])
+    # Fold 1 holds fold 2 (5 graphs) out, and fold 2 holds fold 1 (10 graphs) out.
+    assert _so_far(curves, 0, torch.tensor([10, 5]), 2, fair=True) == pytest.approx((0.4 + 0.8) / 2)
+
+
+def test_trials_are_compared_at_quarters():
+    assert checkpoints(8) == [2, 4, 6]
+    assert checkpoints(2) == [1]
+    assert checkpoints(1) == []
