@@ -2,12 +2,14 @@
 
 from lgan._version import __version__
 from lgan.data import EgoLineGraph, load
+from lgan.explain import Attribution, attribute
 from lgan.graph import EgoLines, GraphUnion, triangles
 from lgan.nn import LGAN, LGANConv
 from lgan.train import CVResult, TrainConfig, cross_validate, predict
 
 __all__ = [
     "LGAN",
+    "Attribution",
     "CVResult",
     "EgoLineGraph",
     "EgoLines",
@@ -15,6 +17,7 @@ __all__ = [
     "LGANConv",
     "TrainConfig",
     "__version__",
+    "attribute",
     "cross_validate",
     "load",
     "predict",

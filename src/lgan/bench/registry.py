@@ -9,6 +9,7 @@ import torch
 from lgan.bench.config import BenchConfig
 from lgan.bench.cross_validation import cross_validation
 from lgan.bench.epoch import epoch
+from lgan.bench.explain import explain
 from lgan.bench.import_time import import_time
 from lgan.bench.large import large
 from lgan.bench.paper import paper
@@ -48,6 +49,7 @@ BENCHMARKS: dict[str, BenchmarkSpec] = {
     "cv": BenchmarkSpec(
         cross_validation, "Ten folds side by side beside PyG's GIN, fold after fold", "any"
     ),
+    "explain": BenchmarkSpec(explain, "Edge explanations beside PyG's CaptumExplainer", "any"),
     "prepare": BenchmarkSpec(prepare, "COLLAB from its zip, and from the cache", "cpu"),
     "scaling": BenchmarkSpec(scaling, "Time and memory of a layer against size", "any"),
     "large": BenchmarkSpec(large, "One large power-law graph beside scipy and igraph", "cpu"),

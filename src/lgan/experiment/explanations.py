@@ -1,0 +1,227 @@
+"""How well explanations find what is known to matter: models trained, explained and scored."""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lgan.data import RawGraphs, load_raw, replaced
+from lgan.experiment.run import factory, prepare
+from lgan.experiment.settings import Settings, settings_for
+from lgan.explain.evaluate import Evaluation, evaluate, over_models
+from lgan.explain.ground_truth import nitro_and_amino
+from lgan.explain.integrated_gradients import METHOD
+from lgan.explain.methods import METHODS
+from lgan.graph import GraphUnion
+from lgan.train import predict
+from lgan.train.environment import environment
+from lgan.train.single import train_one
+
+__all__ = ["CASES", "ExplanationCase", "ExplanationScores", "score_explanations"]
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class ExplanationCase:
+    """A data set with a known truth, and the model that is explained on it.
+
+    Attributes:
+        dataset: Name of the set.
+        classes: Classes whose graphs carry the truth.
+        bar: Edge ROC-AUC to reach, where there is a bar.
+        given: Settings of the model and its training.
+        truth: What counts as the truth, in words.
+    """
+
+    dataset: str
+    classes: tuple[int, ...]
+    bar: float | None
+    given: dict[str, Any]
+    truth: str
+
+
+_MOTIFS = {"num_layers": 3, "readout": "mean", "epochs": 15}
+
+CASES: dict[str, ExplanationCase] = {
+    "triangles": ExplanationCase(
+        dataset="triangles",
+        classes=(1,),
+        bar=0.99,
+        given={"num_layers": 3, "readout": "sum", "epochs": 20},
+        truth="the edges of all triangles, in the class that has them",
+    ),
+    "motifs-ba": ExplanationCase(
+        dataset="motifs-ba",
+        classes=(0, 1),
+        bar=0.95,
+        given=_MOTIFS,
+        truth="the edges of the house or the 5-cycle",
+    ),
+    "motifs-tree": ExplanationCase(
+        dataset="motifs-tree",
+        classes=(0, 1),
+        bar=None,
+        given=_MOTIFS,
+        truth="the edges of the house or the 5-cycle",
+    ),
+    "mutagenicity": ExplanationCase(
+        dataset="Mutagenicity",
+        classes=(0,),
+        bar=0.90,
+        given={"num_layers": 3, "readout": "sum", "epochs": 16, "lr": 0.005, "batch_size": 64},
+        truth="the N-O and N-H bonds of all NO2 and NH2 groups, in mutagens that have any",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class ExplanationScores:
+    """What became of a case.
+
+    Attributes:
+        case: Name of the case.
+        truth: What counts as the truth.
+        settings: Model and training.
+        seeds: One model for each.
+        accuracies: Accuracy of each model on the part it did not see.
+        evaluations: Methods on each model.
+        summary: Mean and deviation over models, by method.
+        bar: Edge ROC-AUC our method has to reach.
+        environment: Versions, machine, time.
+    """
+
+    case: str
+    truth: str
+    settings: dict[str, Any]
+    seeds: tuple[int, ...]
+    accuracies: tuple[float, ...]
+    evaluations: tuple[Evaluation, ...]
+    summary: dict[str, dict[str, float]]
+    bar: float | None
+    environment: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether our method reaches the bar; ``None`` without one."""
+        return None if self.bar is None else self.summary[METHOD]["auc"] >= self.bar
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        plain = {key: value for key, value in self.__dict__.items() if key != "evaluations"}
+        evaluations = [evaluation.to_json() for evaluation in self.evaluations]
+        return {"format": FORMAT, **plain, "holds": self.holds, "evaluations": evaluations}
+
+    def save(self, path: Path) -> None:
+        """Write the record as JSON, whole or not at all."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replaced(path) as temporary:
+            temporary.write_text(json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n")
+
+
+def score_explanations(
+    name: str,
+    *,
+    seeds: Sequence[int] = (0, 1, 2, 3, 4),
+    limit: int = 30,
+    methods: Iterable[str] = METHODS,
+    root: str | Path = "data",
+    mirror: str | Path | None = None,
+    device: torch.device | str = "cpu",
+    given: dict[str, Any] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> ExplanationScores:
+    """Train a model for every seed, explain graphs it classifies right, score all methods.
+
+    Args:
+        name: A name of :data:`CASES`.
+        seeds: Seeds of the models and of the methods.
+        limit: Graphs explained for each model, drawn among those that qualify.
+        methods: Methods to compare.
+        root: Folder for downloads and caches.
+        mirror: Folder or address that holds ``NAME.zip``.
+        device: Where to compute.
+        given: Settings in place of those of the case.
+        progress: Told what is being done.
+    """
+    if name not in CASES:
+        raise ValueError(f"Unknown case {name!r}. Choose one of: {', '.join(CASES)}.")
+    case, tell, methods = CASES[name], progress or (lambda _: None), tuple(methods)
+    if METHOD not in methods:
+        raise ValueError(f"`methods` must contain ours, {METHOD!r}, got {list(methods)}.")
+    chosen = {**case.given, "hidden": 32, "iterations": 0, **(given or {})}
+    settings = settings_for("lgan-res", case.dataset, **chosen, compress=False)
+    union = prepare(settings, root=root, mirror=mirror, device=device)
+    truths = _truths(load_raw(case.dataset, root=root, mirror=mirror), union)
+    evaluations, accuracies = [], []
+    for seed in seeds:
+        tell(f"{name}: training, seed {seed}")
+        evaluation, accuracy = _one_model(
+            settings.with_seed(seed), union, truths, case.classes, limit, methods,
+            lambda method, seed=seed: tell(f"{name}: {method}, seed {seed}"),  # type: ignore[misc]
+        )  # fmt: skip
+        evaluations.append(evaluation)
+        accuracies.append(accuracy)
+    return ExplanationScores(
+        case=name,
+        truth=case.truth,
+        settings={**settings.about(), "training": asdict(settings.training), "limit": limit},
+        seeds=tuple(seeds),
+        accuracies=tuple(accuracies),
+        evaluations=tuple(evaluations),
+        summary=over_models(evaluations),
+        bar=case.bar,
+        environment=environment(torch.device(device)),
+    )
+
+
+def _one_model(
+    settings: Settings,
+    union: GraphUnion,
+    truths: Sequence[Tensor],
+    classes: tuple[int, ...],
+    limit: int,
+    methods: tuple[str, ...],
+    progress: Callable[[str], None],
+) -> tuple[Evaluation, float]:
+    build = factory(settings, union)
+    trained = train_one(build, union, config=settings.training)
+    model = build().to(union.device)
+    model.load_state_dict(trained.state)
+    model.eval()
+    y = union.y.cpu()
+    right = predict(model, union).argmax(-1).cpu() == y
+    fits = [
+        g for g in right.nonzero().flatten().tolist() if int(y[g]) in classes and truths[g].any()
+    ]
+    if not fits:
+        raise ValueError(
+            f"The model with seed {settings.training.seed} classifies no graph with a known truth "
+            "right. Train it for more epochs."
+        )
+    generator = torch.Generator().manual_seed(settings.training.seed)
+    drawn = [fits[i] for i in torch.randperm(len(fits), generator=generator)[:limit].tolist()]
+    found = evaluate(
+        model,
+        [union.batch(torch.tensor([g], device=union.device)) for g in drawn],
+        [truths[g] for g in drawn],
+        targets=[int(y[g]) for g in drawn],
+        methods=methods,
+        seed=settings.training.seed,
+        repeated=5,
+        progress=progress,
+    )
+    return found, trained.accuracy
+
+
+def _truths(raw: RawGraphs, union: GraphUnion) -> list[Tensor]:
+    """Whether each edge counts, graph by graph."""
+    truth = raw.ground_truth
+    if truth is None:
+        assert raw.node_labels is not None
+        truth = nitro_and_amino(raw.node_labels, raw.pair_index)
+    return list(truth.split(torch.diff(union.pair_ptr).tolist()))

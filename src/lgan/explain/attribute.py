@@ -1,0 +1,100 @@
+"""Explanations of predictions: the public entry."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import nn
+
+from lgan.explain.attribution import Attribution
+from lgan.explain.integrated_gradients import (
+    METHOD,
+    checked_target,
+    integrated_gradients,
+    outputs_at_ends,
+)
+from lgan.explain.masking import evaluating, prepared
+from lgan.explain.methods import method_spec
+from lgan.explain.path import Baseline, Path
+from lgan.explain.subject import SubjectUnion
+
+__all__ = ["attribute", "attribute_all"]
+
+
+def attribute(
+    model: nn.Module,
+    data: Any,
+    target: int | None = None,
+    *,
+    steps: int = 32,
+    baseline: Baseline = "empty",
+    tolerance: float = 0.01,
+    max_steps: int = 2048,
+    order: int = 2,
+    method: str = METHOD,
+    seed: int = 0,
+) -> Attribution:
+    """Which edges made a model say what it says: Integrated Gradients over an edge mask.
+
+    See :mod:`lgan.explain.integrated_gradients` for the definition. All points of the path run as
+    one batch; points are added where they are needed (see :class:`lgan.explain.Path`) until the
+    scores add up to the difference they explain.
+
+    Args:
+        model: LGAN in any form, a PyG network whose ``forward`` takes ``x``, ``edge_index`` and
+            ``edge_weight`` (and ``batch``), or one made of PyG's message-passing layers.
+        data: One graph: a PyG ``Data``, with or without the fields of
+            :class:`lgan.EgoLineGraph`, or ``union.batch(torch.tensor([i]))``. Where twins are
+            merged, the original edges are written out and scored; see :class:`Subject`.
+        target: Class to explain; the predicted one by default.
+        steps: Points of the first attempt.
+        baseline: Where the path begins: ``"empty"``, the graph without edges.
+        tolerance: Gap that is good enough, as a share of the difference to explain.
+        max_steps: Points after which no more are added. Where the gap is still above the
+            tolerance the result says so: ``complete=False``.
+        order: Points of one Gauss-Legendre panel.
+        method: Another method of :data:`lgan.explain.METHODS`, for comparison. Its scores have no
+            sum to reach, and none of the settings of the path.
+        seed: Fixes methods that draw random numbers.
+
+    Example:
+        >>> import lgan, torch
+        >>> from torch_geometric.data import Data
+        >>> paw = Data(x=torch.ones(4, 1), edge_index=torch.tensor([[0, 0, 1, 2], [1, 2, 2, 3]]))
+        >>> found = attribute(lgan.LGAN(1, 8, 2), paw, target=1)
+        >>> found.edge_scores.shape, found.triangles.tolist(), found.complete
+        (torch.Size([4]), [[0], [1], [2]], True)
+    """
+    if method == METHOD:
+        path = Path(steps, max(max_steps, steps), tolerance, order, baseline)
+        return integrated_gradients(model, [data], [target], path)[0]
+    explain = method_spec(method).explain
+    with evaluating(model):
+        subject = prepared(model, [data])[0]
+        ends = outputs_at_ends(model, SubjectUnion.of([subject]))[:, 0]
+        target = checked_target(target, ends[1])
+        scores = explain(model, [subject], [target], seed)[0].to(ends)
+    found = Attribution.of(subject, scores, ends, target=target, method=method)
+    return found.to(data.edge_index.device)
+
+
+def attribute_all(
+    model: nn.Module,
+    graphs: Sequence[Any],
+    targets: Sequence[int | None] | None = None,
+    *,
+    path: Path | None = None,
+) -> list[Attribution]:
+    """:func:`attribute` for many graphs at once, several in every batch.
+
+    Args:
+        model: See :func:`attribute`.
+        graphs: Graphs, each as :func:`attribute` takes it.
+        targets: Class to explain for each; the predicted ones by default.
+        path: How the integrals are taken.
+    """
+    targets = [None] * len(graphs) if targets is None else targets
+    if len(targets) != len(graphs):
+        raise ValueError(
+            f"`targets` must have one class for each of {len(graphs)} graphs, got {len(targets)}."
+        )
+    return integrated_gradients(model, graphs, targets, path)

@@ -1,0 +1,183 @@
+"""What an explanation of one prediction holds."""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lgan.explain.subject import Subject
+
+__all__ = ["Attribution", "completeness"]
+
+
+@dataclass(frozen=True, eq=False)
+class Attribution:
+    """Scores of the edges, nodes and triangles of a graph for one output of a model.
+
+    Attributes:
+        edge_index: Edges of the original graph as they were given ``[2, E]``.
+        edge_scores: Signed score of every column ``[E]``. All columns of an undirected edge carry
+            the score of the edge; self-loops carry 0. Over undirected edges the scores sum up to
+            ``output - baseline_output`` up to ``gap`` (methods without that law have no gap).
+        node_scores: Half of the scores of the edges at the node, once an edge ``[n]``; they have
+            the same sum.
+        triangles: Sorted node ids of every triangle ``[3, T]``, as :func:`lgan.triangles`.
+        triangle_scores: The part of the scores that came through the neighbour branch, by
+            triangle ``[T]``. It is contained in the scores of the three edges, not added to them.
+        target: The class explained.
+        prediction: Probabilities of the classes for the full graph ``[C]``.
+        output: The explained output (a logit) for the full graph.
+        baseline_output: The same for the baseline.
+        gap: ``|sum of scores - (output - baseline_output)|``; NaN for methods without that law.
+        relative_gap: ``gap / |output - baseline_output|``.
+        steps: Points of the path at which gradients were taken.
+        complete: Whether the gap is below the tolerance.
+        method: Name of the method.
+    """
+
+    edge_index: Tensor
+    edge_scores: Tensor
+    node_scores: Tensor
+    triangles: Tensor
+    triangle_scores: Tensor
+    target: int
+    prediction: Tensor
+    output: float
+    baseline_output: float
+    gap: float
+    relative_gap: float
+    steps: int
+    complete: bool
+    method: str
+
+    @staticmethod
+    def of(
+        subject: Subject,
+        scores: Tensor,
+        ends: Tensor,
+        *,
+        target: int,
+        method: str,
+        sides: Tensor | None = None,
+        steps: int = 0,
+        tolerance: float | None = None,
+    ) -> "Attribution":
+        """The scores of the undirected edges of a graph, and all that follows from them.
+
+        Args:
+            subject: The graph.
+            scores: A score for every undirected edge ``[P]``.
+            ends: Outputs for the graph without edges and for the graph ``[2, C]``.
+            target: The class explained.
+            method: Name of the method.
+            sides: Scores of the entries of ``opposite_index`` ``[M]``, where the method knows them.
+            steps: Points at which gradients were taken.
+            tolerance: Gap that is good enough; ``None`` for methods whose scores have no sum to
+                reach.
+        """
+        found, entry_triangle = subject.triangles()
+        sides = torch.zeros_like(entry_triangle, dtype=scores.dtype) if sides is None else sides
+        baseline_output, output = ends[:, target].tolist()
+        gap, relative_gap, complete = completeness(scores, ends[:, target], tolerance)
+        (u, v), half = subject.lines.pair_index.long(), scores / 2
+        nodes = scores.new_zeros(subject.num_nodes)
+        return Attribution(
+            edge_index=subject.edge_index,
+            edge_scores=subject.to_columns(scores),
+            node_scores=nodes.index_add(0, u, half).index_add(0, v, half),
+            triangles=found,
+            triangle_scores=scores.new_zeros(found.size(1)).index_add(0, entry_triangle, sides),
+            target=target,
+            prediction=ends[1].softmax(-1),
+            output=output,
+            baseline_output=baseline_output,
+            gap=gap,
+            relative_gap=relative_gap,
+            steps=steps if subject.num_pairs else 0,
+            complete=complete,
+            method=method,
+        )
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes of the original graph."""
+        return self.node_scores.numel()
+
+    @property
+    def predicted(self) -> int:
+        """The class with the largest probability."""
+        return int(self.prediction.argmax())
+
+    def undirected(self) -> tuple[Tensor, Tensor]:
+        """Every edge once, ``u < v`` in lexicographic order ``[2, P]``, and its score ``[P]``."""
+        low, high = torch.sort(self.edge_index, dim=0).values
+        proper = low != high
+        key = (low * max(self.num_nodes, 1) + high)[proper]
+        pairs, place = torch.unique(key, return_inverse=True)
+        scores = self.edge_scores.new_zeros(pairs.numel())
+        scores[place] = self.edge_scores[proper]  # all columns of an edge carry the same score
+        return torch.stack(
+            [pairs // max(self.num_nodes, 1), pairs % max(self.num_nodes, 1)]
+        ), scores
+
+    def top(self, k: int, *, absolute: bool = False) -> tuple[Tensor, Tensor]:
+        """The ``k`` edges with the largest scores, best first, as :meth:`undirected` gives them.
+
+        Args:
+            k: How many; all, where the graph has fewer.
+            absolute: Judge by size, so that edges against the class count too.
+        """
+        pairs, scores = self.undirected()
+        rank = scores.abs() if absolute else scores
+        best = torch.argsort(rank, descending=True, stable=True)[:k]
+        return pairs[:, best], scores[best]
+
+    def to(self, device: torch.device | str) -> "Attribution":
+        """The same scores on another device."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        moved = {name: v.to(device) for name, v in values.items() if isinstance(v, Tensor)}
+        return replace(self, **moved)  # type: ignore[arg-type]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; numbers that are not finite become ``None``."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {k: _plain(v.tolist() if isinstance(v, Tensor) else v) for k, v in values.items()}
+
+    def __repr__(self) -> str:
+        state = "complete" if self.complete else "not complete"
+        return (
+            f"{type(self).__name__}(target={self.target}, edges={self.edge_scores.numel()}, "
+            f"output={self.output:.4g}, baseline_output={self.baseline_output:.4g}, "
+            f"gap={self.gap:.2g} ({state}), method={self.method!r})"
+        )
+
+
+def completeness(
+    scores: Tensor, ends: Tensor, tolerance: float | None
+) -> tuple[float, float, bool]:
+    """Gap, relative gap, and whether it is below the tolerance.
+
+    Args:
+        scores: Scores of the undirected edges.
+        ends: The explained output for the baseline and for the graph ``[2]``.
+        tolerance: ``None`` for scores that have no sum to reach.
+    """
+    if tolerance is None:
+        return float("nan"), float("nan"), False
+    baseline_output, output = ends.tolist()
+    difference = output - baseline_output
+    gap = abs(float(scores.sum(dtype=torch.float64)) - difference)
+    relative = gap / abs(difference) if difference else (float("inf") if gap else 0.0)
+    # What rounding alone may do to a gap is no reason to take more steps.
+    size = abs(output) + abs(baseline_output) + float(scores.abs().sum())
+    rounding = 4 * torch.finfo(scores.dtype).eps * size
+    return gap, relative, gap <= tolerance * abs(difference) + rounding
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        return None
+    return value

@@ -1,0 +1,190 @@
+"""Every method on the same model and graphs, scored."""
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lgan.explain.faithfulness import Faithfulness, edge_auc, faithfulness, stability
+from lgan.explain.integrated_gradients import unions
+from lgan.explain.masking import dtype_of, evaluating, masked_outputs, prepared
+from lgan.explain.methods import METHODS, method_spec
+from lgan.explain.subject import Subject
+
+__all__ = ["Evaluation", "MethodScores", "evaluate", "over_models"]
+
+SPARSITIES = (0.5, 0.6, 0.7, 0.8, 0.9)
+
+
+@dataclass(frozen=True)
+class MethodScores:
+    """How one method did.
+
+    Attributes:
+        method: Its name.
+        auc: Edge ROC-AUC over the edges of all graphs in one curve; NaN without a ground truth.
+        auc_per_graph: The mean of the AUC of every graph.
+        faithfulness: Fidelity+, fidelity- and unfaithfulness by sparsity.
+        stability: Rank correlation of the scores with those of another seed; 1 for methods that
+            draw nothing.
+        seconds: Time of one explanation, learning included, on average.
+    """
+
+    method: str
+    auc: float
+    auc_per_graph: float
+    faithfulness: Faithfulness
+    stability: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Methods on one model and the same graphs.
+
+    Attributes:
+        graphs: Number of graphs.
+        edges: Number of undirected edges.
+        counted: Number of edges the ground truth names.
+        seed: Seed of the methods.
+        rows: One for each method.
+    """
+
+    graphs: int
+    edges: int
+    counted: int
+    seed: int
+    rows: tuple[MethodScores, ...]
+
+    def __getitem__(self, method: str) -> MethodScores:
+        for row in self.rows:
+            if row.method == method:
+                return row
+        raise KeyError(f"{method!r} was not evaluated, only {[row.method for row in self.rows]}.")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; ``None`` for what is not known."""
+        plain = asdict(self)
+        return {**plain, "rows": [_finite(row) for row in plain["rows"]]}
+
+
+def evaluate(
+    model: nn.Module,
+    graphs: Sequence[Any],
+    truths: Sequence[Tensor] | None = None,
+    *,
+    targets: Sequence[int] | None = None,
+    methods: Iterable[str] = METHODS,
+    sparsities: Sequence[float] = SPARSITIES,
+    seed: int = 0,
+    repeated: int = 16,
+    progress: Callable[[str], None] | None = None,
+) -> Evaluation:
+    """Score methods of explanation against a ground truth and against the model itself.
+
+    Args:
+        model: The model.
+        graphs: Graphs, each as :func:`lgan.attribute` takes it.
+        truths: For every graph, whether each undirected edge counts ``[P]``, edges in the order
+            of :func:`lgan.graph.undirected_pairs`; ``None`` where nobody knows.
+        targets: Class to explain for each; the predicted ones by default.
+        methods: Names of :data:`METHODS`.
+        sparsities: Shares of the edges left out of an explanation, for the fidelity curves.
+        seed: Fixes methods that draw random numbers.
+        repeated: Graphs explained with a second seed, for the stability.
+        progress: Told which method is at work.
+
+    Example:
+        >>> import lgan, torch
+        >>> from torch_geometric.data import Data
+        >>> paw = Data(x=torch.ones(4, 1), edge_index=torch.tensor([[0, 0, 1, 2], [1, 2, 2, 3]]))
+        >>> truth = torch.tensor([True, True, True, False])  # the triangle
+        >>> found = evaluate(lgan.LGAN(1, 8, 2), [paw], [truth], methods=["degree", "random"])
+        >>> found["degree"].auc
+        0.8333333333333334
+    """
+    specs = {name: method_spec(name) for name in methods}
+    with evaluating(model):
+        subjects = prepared(model, graphs)
+        known = None if truths is None else _checked_truths(subjects, truths)
+        chosen = _predicted(model, subjects) if targets is None else list(targets)
+        rows = []
+        for name, spec in specs.items():
+            if progress is not None:
+                progress(name)
+            begin = time.perf_counter()
+            scores = [s.detach().cpu() for s in spec.explain(model, subjects, chosen, seed)]
+            seconds = (time.perf_counter() - begin) / max(1, len(subjects))
+            areas = (math.nan, math.nan) if known is None else edge_auc(scores, known)
+            steady = 1.0
+            if spec.random:
+                first, classes = subjects[:repeated], chosen[:repeated]
+                again = [s.cpu() for s in spec.explain(model, first, classes, seed + 1)]
+                steady = stability(scores[:repeated], again)
+            faithful = faithfulness(model, subjects, scores, chosen, sparsities)
+            rows.append(MethodScores(name, *areas, faithful, steady, seconds))
+    return Evaluation(
+        graphs=len(subjects),
+        edges=sum(subject.num_pairs for subject in subjects),
+        counted=0 if known is None else sum(int(truth.sum()) for truth in known),
+        seed=seed,
+        rows=tuple(rows),
+    )
+
+
+def over_models(evaluations: Sequence[Evaluation]) -> dict[str, dict[str, float]]:
+    """Mean and standard deviation over models of every number, by method and name of the number.
+
+    Fidelity and unfaithfulness are averaged over the sparsities first.
+    """
+    table: dict[str, dict[str, float]] = {}
+    for row in evaluations[0].rows:
+        many = [evaluation[row.method] for evaluation in evaluations]
+        numbers = {name: [getattr(each, name) for each in many] for name in
+                   ("auc", "auc_per_graph", "stability", "seconds")}  # fmt: skip
+        for name in ("plus", "minus", "unfaithfulness"):
+            curves = [getattr(each.faithfulness, name) for each in many]
+            numbers[f"fidelity {name}" if name != "unfaithfulness" else name] = [
+                sum(curve) / len(curve) for curve in curves
+            ]
+        table[row.method] = {}
+        for name, values in numbers.items():
+            found = torch.tensor(values, dtype=torch.float64)
+            table[row.method][name] = float(found.mean())
+            table[row.method][f"{name} deviation"] = float(found.std(correction=0))
+    return table
+
+
+def _checked_truths(subjects: Sequence[Subject], truths: Sequence[Tensor]) -> list[Tensor]:
+    if len(truths) != len(subjects):
+        raise ValueError(
+            f"`truths` must have {len(subjects)} entries, one a graph, got {len(truths)}."
+        )
+    for i, (subject, truth) in enumerate(zip(subjects, truths, strict=True)):
+        if truth.shape != (subject.num_pairs,):
+            raise ValueError(
+                f"`truths[{i}]` must have one value for each of {subject.num_pairs} undirected "
+                f"edges, got shape {list(truth.shape)}. List every edge once, u < v, in order."
+            )
+    return [truth.bool().cpu() for truth in truths]
+
+
+@torch.no_grad()
+def _predicted(model: nn.Module, subjects: Sequence[Subject]) -> list[int]:
+    classes: list[int] = []
+    for union in unions(subjects, 1):
+        full = torch.ones(1, union.num_pairs, dtype=dtype_of(model), device=union.pair_ptr.device)
+        classes += masked_outputs(model, union, full)[0].argmax(-1).tolist()
+    return classes
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

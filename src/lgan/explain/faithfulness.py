@@ -1,0 +1,148 @@
+"""How good edge scores are: against a known truth, against the model, and against themselves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from lgan.explain.integrated_gradients import unions
+from lgan.explain.masking import dtype_of, masked_outputs
+from lgan.explain.subject import Subject, SubjectUnion
+
+__all__ = ["Faithfulness", "edge_auc", "faithfulness", "kept_edges", "stability"]
+
+
+def edge_auc(scores: Sequence[Tensor], truths: Sequence[Tensor]) -> tuple[float, float]:
+    """Area under the ROC curve of edge scores against the edges that count, in two conventions.
+
+    Args:
+        scores: Score of every edge, a tensor for each graph.
+        truths: Whether it counts.
+
+    Returns:
+        All edges of all graphs in one curve (the convention of GNNExplainer and PGExplainer),
+        and the mean over the graphs that have edges of both kinds. NaN where there are none.
+
+    Example:
+        >>> edge_auc([torch.tensor([3.0, 1.0, 2.0])], [torch.tensor([True, False, True])])
+        (1.0, 1.0)
+    """
+    pooled = _auc(torch.cat(list(scores)), torch.cat(list(truths)))
+    single = [_auc(s, t) for s, t in zip(scores, truths, strict=True)]
+    defined = [area for area in single if area == area]
+    return pooled, sum(defined) / len(defined) if defined else float("nan")
+
+
+def _auc(scores: Tensor, truth: Tensor) -> float:
+    """The chance that an edge that counts scores above one that does not; ties count half."""
+    yes = int(truth.sum())
+    no = truth.numel() - yes
+    if yes == 0 or no == 0:
+        return float("nan")
+    return float((_ranks(scores)[truth.cpu()].sum() - yes * (yes + 1) / 2) / (yes * no))
+
+
+def kept_edges(scores: Tensor, sparsity: float) -> Tensor:
+    """The edges an explanation consists of: the best share ``1 - sparsity`` of them, ``[P]`` bool.
+
+    At least one edge, where there are any; among equal scores the first.
+    """
+    kept = torch.zeros(scores.numel(), dtype=torch.bool, device=scores.device)
+    count = max(1, round((1 - sparsity) * scores.numel())) if scores.numel() else 0
+    kept[torch.argsort(scores, descending=True, stable=True)[:count]] = True
+    return kept
+
+
+@dataclass(frozen=True)
+class Faithfulness:
+    """What becomes of a prediction when only, or all but, the best edges are left.
+
+    Attributes:
+        sparsities: Share of the edges that is not part of the explanation.
+        plus: Fidelity+: how far the probability of the class falls without the explanation; the
+            more the better. Mean over graphs, one number for each sparsity.
+        minus: Fidelity-: how far it falls when nothing else is left; the less the better.
+        unfaithfulness: ``1 - exp(-KL(p || q))`` for the predictions of the graph and of the
+            explanation alone (Agarwal et al., 2023); the less the better.
+    """
+
+    sparsities: tuple[float, ...]
+    plus: tuple[float, ...]
+    minus: tuple[float, ...]
+    unfaithfulness: tuple[float, ...]
+
+
+@torch.no_grad()
+def faithfulness(
+    model: nn.Module,
+    graphs: Sequence[Subject],
+    scores: Sequence[Tensor],
+    targets: Sequence[int],
+    sparsities: Sequence[float] = (0.5, 0.6, 0.7, 0.8, 0.9),
+) -> Faithfulness:
+    """Fidelity and unfaithfulness of edge scores, edges being deleted exactly.
+
+    Args:
+        model: The model, in evaluation mode.
+        graphs: Graphs on its device; those without edges are left out.
+        scores: Score of every undirected edge.
+        targets: Class explained.
+        sparsities: Shares of the edges that are not part of the explanation.
+    """
+    wrong = [s for s in sparsities if not 0 <= s < 1]
+    if wrong:
+        raise ValueError(f"`sparsities` must lie between 0 and 1, 1 excluded, got {wrong[0]}.")
+    triples = [t for t in zip(graphs, scores, targets, strict=True) if t[0].num_pairs]
+    rows: list[Tensor] = []
+    for union in unions([graph for graph, _, _ in triples], 2 * len(sparsities) + 1):
+        part = triples[len(rows) : len(rows) + len(union.subjects)]
+        rows += _drops(model, union, part, sparsities).unbind(1)
+    mean = torch.stack(rows).mean(0) if rows else torch.full((3, len(sparsities)), torch.nan)
+    plus, minus, unfaithful = (tuple(row.tolist()) for row in mean)
+    return Faithfulness(tuple(sparsities), plus, minus, unfaithful)
+
+
+def _drops(
+    model: nn.Module,
+    union: SubjectUnion,
+    part: Sequence[tuple[Subject, Tensor, int]],
+    sparsities: Sequence[float],
+) -> Tensor:
+    """Fidelity+, fidelity- and unfaithfulness ``[3, B, sparsities]`` of all graphs of a union."""
+    device = union.pair_ptr.device
+    kept = torch.stack(
+        [torch.cat([kept_edges(s.to(device), share) for _, s, _ in part]) for share in sparsities]
+    )
+    masks = torch.cat([torch.ones_like(kept[:1]), ~kept, kept]).to(dtype_of(model))
+    chance = masked_outputs(model, union, masks).double().log_softmax(-1)  # [1 + 2 s, B, C]
+    target = torch.tensor([t for _, _, t in part], device=device)
+    of_class = chance.gather(2, target[None, :, None].expand(len(chance), -1, 1))[..., 0].exp()
+    whole, alone = chance[:1], chance[1 + len(kept) :]
+    divergence = (whole.exp() * (whole - alone)).sum(-1)
+    drops = of_class[:1] - of_class[1:]
+    plus, minus = drops[: len(kept)], drops[len(kept) :]
+    return torch.stack([plus, minus, 1 - torch.exp(-divergence)]).transpose(1, 2).cpu()
+
+
+def stability(first: Sequence[Tensor], second: Sequence[Tensor]) -> float:
+    """Mean rank correlation (Spearman) of two sets of scores of the same graphs.
+
+    1 where both order the edges of every graph alike. Graphs with fewer than two edges, or with
+    equal scores only, are left out.
+    """
+    found = []
+    for a, b in zip(first, second, strict=True):
+        ranks = torch.stack([_ranks(a), _ranks(b)])
+        ranks = ranks - ranks.mean(1, keepdim=True)
+        size = ranks.norm(dim=1).prod()
+        if a.numel() > 1 and size > 0:
+            found.append(float((ranks[0] @ ranks[1]) / size))
+    return sum(found) / len(found) if found else float("nan")
+
+
+def _ranks(scores: Tensor) -> Tensor:
+    """Ranks from 1; equal scores share the mean of theirs."""
+    _, place, count = torch.unique(scores, return_inverse=True, return_counts=True)
+    ranks: Tensor = torch.cumsum(count, 0).double() - (count - 1) / 2
+    return ranks[place].cpu()

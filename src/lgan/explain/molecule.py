@@ -1,0 +1,208 @@
+"""Molecules as RDKit has them, from graphs of a data set or from SMILES."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from lgan._optional import require
+from lgan.data import RawGraphs
+from lgan.explain.atoms import MoleculeSpec, molecule_spec
+
+__all__ = ["Molecule", "molecule_from_graph", "molecule_from_smiles"]
+
+Status = Literal["clean", "partial", "raw"]
+
+# Charges of ions that stand alone in sets with explicit hydrogens (salts).
+IONS = {"Na": 1, "K": 1, "Li": 1, "Ca": 2, "Ba": 2, "F": -1, "Cl": -1, "Br": -1, "I": -1}
+
+
+@dataclass(frozen=True, eq=False)
+class Molecule:
+    """A molecule to draw, and the graph a model reads.
+
+    Attributes:
+        mol: The molecule of RDKit, atoms in the order of the nodes.
+        status: ``clean`` where RDKit accepts it; ``partial`` where valences or alternating bonds
+            do not work out, and only rings and aromaticity were found; ``raw`` where not even
+            these were, or the set keeps no bonds.
+        labels: Node label of every atom ``[n]``.
+        pair_index: Every bond once, as ``u < v`` in lexicographic order ``[2, P]``.
+        name: What to call it.
+    """
+
+    mol: Any
+    status: Status
+    labels: Tensor
+    pair_index: Tensor
+    name: str
+
+    @property
+    def symbols(self) -> list[str]:
+        """The symbol of every atom."""
+        return [atom.GetSymbol() for atom in self.mol.GetAtoms()]
+
+    def position(self) -> NDArray[np.float64]:
+        """The place of every atom in a flat drawing; a bond is about 1 long ``[n, 2]``."""
+        flat = require("rdkit.Chem").Mol(self.mol)
+        require("rdkit.Chem.rdDepictor").Compute2DCoords(flat)
+        place: NDArray[np.float64] = flat.GetConformer().GetPositions()[:, :2]
+        return place / 1.5  # RDKit's usual bond
+
+    def graph(self, dataset: str) -> RawGraphs:
+        """The molecule as a set of one graph in the labels of ``dataset``; the class is a blank."""
+        return RawGraphs(
+            name=dataset,
+            node_ptr=torch.tensor([0, len(self.labels)]),
+            pair_index=self.pair_index,
+            y=torch.zeros(1, dtype=torch.int64),
+            classes=molecule_spec(dataset).classes,
+            node_labels=self.labels,
+        )
+
+
+def molecule_from_graph(raw: RawGraphs, graph: int) -> Molecule:
+    """The molecule that a graph of a TU set stands for.
+
+    The files keep neither charges nor, in MUTAG and PTC_MR, hydrogens. A nitrogen with four bonds
+    gets a plus and the oxygen that only it holds a minus (a nitro group), an oxygen with three
+    bonds a plus; what RDKit still refuses is drawn as it is, see ``status``.
+
+    Args:
+        raw: A set of molecules, see :data:`lgan.explain.MOLECULES`.
+        graph: Which of its graphs.
+    """
+    spec = molecule_spec(raw.name)
+    if raw.node_labels is None:
+        raise ValueError(f"Molecules need node labels, got a set ({raw.name}) without.")
+    start, end = raw.node_ptr[graph : graph + 2].tolist()
+    first, last = torch.searchsorted(raw.pair_index[0].contiguous(), torch.tensor([start, end]))
+    pairs = raw.pair_index[:, first:last] - start
+    labels = raw.node_labels[start:end]
+    bonds = ["single"] * pairs.size(1)
+    if spec.bonds and raw.pair_labels is not None:
+        bonds = [spec.bonds[label] for label in raw.pair_labels[first:last].tolist()]
+    symbols = [spec.atoms[label] for label in labels.tolist()]
+    mol, status = _build(symbols, pairs.t().tolist(), bonds, spec)
+    return Molecule(mol, status, labels, pairs, f"{raw.name} {graph}")
+
+
+def molecule_from_smiles(smiles: str, dataset: str) -> Molecule:
+    """A molecule in the labels of a data set, with hydrogens where the set has them.
+
+    Args:
+        smiles: The molecule as SMILES.
+        dataset: A set of molecules, see :data:`lgan.explain.MOLECULES`.
+
+    Raises:
+        ValueError: Where the text is no SMILES, or has an atom that the set does not have.
+    """
+    spec = molecule_spec(dataset)
+    chem, base = require("rdkit.Chem"), require("rdkit.rdBase")
+    with base.BlockLogs():
+        mol = chem.MolFromSmiles(smiles)
+    if mol is None or mol.GetNumAtoms() == 0:
+        raise ValueError(
+            f"Expected a molecule as SMILES, got {smiles!r}, which RDKit does not read. "
+            "Check brackets, ring numbers and valences."
+        )
+    mol = chem.AddHs(mol) if spec.hydrogens else chem.RemoveHs(mol)
+    label = {symbol: i for i, symbol in enumerate(spec.atoms) if symbol != "*"}
+    unknown = sorted({atom.GetSymbol() for atom in mol.GetAtoms()} - set(label))
+    if unknown:
+        raise ValueError(
+            f"{smiles} has the atom {unknown[0]}, which no molecule of {dataset} has: a model "
+            f"trained there never saw it. It knows {', '.join(label)}."
+        )
+    pairs = sorted(sorted((b.GetBeginAtomIdx(), b.GetEndAtomIdx())) for b in mol.GetBonds())
+    return Molecule(
+        mol=mol,
+        status="clean",
+        labels=torch.tensor([label[atom.GetSymbol()] for atom in mol.GetAtoms()]),
+        pair_index=torch.tensor(pairs, dtype=torch.int64).view(-1, 2).t().contiguous(),
+        name=smiles,
+    )
+
+
+def _build(
+    symbols: list[str], pairs: list[list[int]], bonds: Iterable[str], spec: MoleculeSpec
+) -> tuple[Any, Status]:
+    chem = require("rdkit.Chem")
+    mol = chem.RWMol()
+    for symbol in symbols:
+        mol.AddAtom(chem.Atom(symbol))
+    for (u, v), bond in zip(pairs, bonds, strict=True):
+        mol.AddBond(u, v, chem.BondType.names[bond.upper()])
+        if bond == "aromatic":
+            for atom in (u, v):
+                mol.GetAtomWithIdx(atom).SetIsAromatic(True)
+    if not spec.bonds:  # nothing follows from valences
+        return _unsanitised(mol), "raw"
+    _charge(mol, hydrogens=spec.hydrogens)
+    return _sanitised(mol)
+
+
+def _charge(mol: Any, *, hydrogens: bool) -> None:
+    """Give atoms the charges that the files left out."""
+    order = {
+        atom.GetIdx(): sum(bond.GetBondTypeAsDouble() for bond in atom.GetBonds())
+        for atom in mol.GetAtoms()
+    }
+    for atom in mol.GetAtoms():
+        symbol, bonds = atom.GetSymbol(), order[atom.GetIdx()]
+        atom.SetNoImplicit(hydrogens)
+        if symbol == "N" and bonds == 4 and not atom.GetIsAromatic():
+            atom.SetFormalCharge(1)
+            loose = [
+                a for a in atom.GetNeighbors() if a.GetSymbol() == "O" and order[a.GetIdx()] == 1
+            ]
+            for oxygen in loose[:1]:
+                oxygen.SetFormalCharge(-1)
+        elif symbol == "O" and bonds == 3 and not atom.GetIsAromatic():
+            atom.SetFormalCharge(1)
+        elif hydrogens and symbol == "O" and bonds == 1:
+            atom.SetFormalCharge(-1)  # hydrogens are listed, and it has none
+        elif hydrogens and bonds == 0 and symbol in IONS:
+            atom.SetFormalCharge(IONS[symbol])
+
+
+def _sanitised(mol: Any) -> tuple[Any, Status]:
+    """The molecule with as much of RDKit's perception as it bears."""
+    chem, base = require("rdkit.Chem"), require("rdkit.rdBase")
+    flags = chem.SanitizeFlags
+    everything = flags.SANITIZE_ALL
+    lenient = everything ^ flags.SANITIZE_PROPERTIES ^ flags.SANITIZE_KEKULIZE
+    with base.BlockLogs():
+        for trial in (mol, *_with_pyrrole_hydrogen(mol)):
+            copy = chem.Mol(trial)
+            if chem.SanitizeMol(copy, everything, catchErrors=True) == flags.SANITIZE_NONE:
+                return copy, "clean"
+        copy = chem.Mol(mol)
+        copy.UpdatePropertyCache(strict=False)
+        if chem.SanitizeMol(copy, lenient, catchErrors=True) == flags.SANITIZE_NONE:
+            return copy, "partial"
+    return _unsanitised(mol), "raw"
+
+
+def _unsanitised(mol: Any) -> Any:
+    """The molecule as it is, ready to be drawn."""
+    copy = require("rdkit.Chem").Mol(mol)
+    for atom in copy.GetAtoms():
+        atom.SetNoImplicit(True)
+    copy.UpdatePropertyCache(strict=False)
+    require("rdkit.Chem").FastFindRings(copy)
+    return copy
+
+
+def _with_pyrrole_hydrogen(mol: Any) -> Iterator[Any]:
+    """The molecule with a hydrogen on one of its aromatic nitrogens, which the files left out."""
+    chem = require("rdkit.Chem")
+    for atom in mol.GetAtoms():
+        if atom.GetSymbol() == "N" and atom.GetIsAromatic() and atom.GetDegree() == 2:
+            copy = chem.RWMol(mol)
+            copy.GetAtomWithIdx(atom.GetIdx()).SetNumExplicitHs(1)
+            yield copy

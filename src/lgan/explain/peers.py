@@ -1,0 +1,105 @@
+"""Other methods for scoring edges, through PyG's implementations of them."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lgan.explain.masking import dtype_of
+from lgan.explain.subject import Subject
+
+__all__ = ["gnn_explainer", "pg_explainer"]
+
+CONFIG = {"mode": "multiclass_classification", "task_level": "graph", "return_type": "raw"}
+
+
+def gnn_explainer(
+    model: nn.Module,
+    graphs: Sequence[Subject],
+    targets: Sequence[int],
+    seed: int,
+    *,
+    epochs: int = 100,
+    lr: float = 0.01,
+) -> list[Tensor]:
+    """GNNExplainer (Ying et al., NeurIPS 2019): a mask learned for every graph, PyG's defaults."""
+    from torch_geometric.explain.algorithm import GNNExplainer
+
+    with _drawing(model, seed):
+        explainer = _explainer(model, GNNExplainer(epochs=epochs, lr=lr))
+        return [_edge_mask(explainer, *pair) for pair in zip(graphs, targets, strict=True)]
+
+
+def pg_explainer(
+    model: nn.Module,
+    graphs: Sequence[Subject],
+    targets: Sequence[int],
+    seed: int,
+    *,
+    epochs: int = 20,
+    lr: float = 0.003,
+) -> list[Tensor]:
+    """PGExplainer (Luo et al., NeurIPS 2020): one network learned from all graphs, then applied."""
+    from torch_geometric.explain.algorithm import PGExplainer
+
+    with _drawing(model, seed):
+        algorithm = PGExplainer(epochs=epochs, lr=lr)
+        algorithm.mlp.to(next(model.parameters()).device, dtype_of(model))
+        explainer = _explainer(model, algorithm)
+        for epoch in range(epochs):
+            for graph, target in zip(graphs, targets, strict=True):
+                if graph.num_pairs:
+                    algorithm.train(
+                        epoch, explainer.model, *_inputs(graph), target=_wanted(graph, target)
+                    )
+        return [_edge_mask(explainer, *pair) for pair in zip(graphs, targets, strict=True)]
+
+
+@contextmanager
+def _drawing(model: nn.Module, seed: int) -> Iterator[None]:
+    """Random numbers of a seed, and no gradients for the weights of the model, inside the block."""
+    learning = [p for p in model.parameters() if p.requires_grad]
+    with torch.random.fork_rng(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyG turns a loss into a number with its graph
+        torch.manual_seed(seed)
+        for parameter in learning:
+            parameter.requires_grad_(False)
+        try:
+            yield
+        finally:
+            for parameter in learning:
+                parameter.requires_grad_(True)
+
+
+def _explainer(model: nn.Module, algorithm: Any) -> Any:
+    from torch_geometric.explain import Explainer
+
+    from lgan.explain.pyg import PyGView
+
+    return Explainer(
+        PyGView(model).eval(),
+        algorithm=algorithm,
+        explanation_type="phenomenon",
+        edge_mask_type="object",
+        model_config=CONFIG,
+    )
+
+
+def _edge_mask(explainer: Any, graph: Subject, target: int) -> Tensor:
+    if graph.num_pairs == 0:
+        return torch.zeros(0)
+    found = explainer(*_inputs(graph), target=_wanted(graph, target))
+    return graph.to_pairs(found.edge_mask.detach())
+
+
+def _inputs(graph: Subject) -> tuple[Tensor, Tensor]:
+    """Features and edges; PyG's methods want features in columns, categories too."""
+    assert graph.x is not None
+    return graph.x if graph.x.dim() == 2 else graph.x.unsqueeze(1), graph.edge_index
+
+
+def _wanted(graph: Subject, target: int) -> Tensor:
+    return torch.tensor([target], device=graph.edge_index.device)

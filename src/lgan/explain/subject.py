@@ -1,0 +1,237 @@
+"""The graphs that are explained, in the form the methods work on: nothing merged, edges once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lgan.graph import EgoLines, GraphBatch, triangles, undirected_pairs
+from lgan.graph.ego_lines import FIELDS
+from lgan.graph.expansion import expand_classes
+from lgan.graph.segments import lengths_to_ptr, segment_ids
+
+__all__ = ["Subject", "SubjectUnion"]
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """One graph to explain.
+
+    Attributes:
+        x: Node features, or ``None``.
+        edge_index: The columns that scores are given for ``[2, E]``.
+        column_pair: The pair each column is a direction of ``[E]``, -1 for a self-loop.
+        lines: Ego line graphs without merged twins; its pairs are the undirected edges.
+    """
+
+    x: Tensor | None
+    edge_index: Tensor
+    column_pair: Tensor
+    lines: EgoLines
+
+    @staticmethod
+    def of(data: Any, *, pair_code: str = "none") -> "Subject":
+        """A graph of any form that the models read.
+
+        Args:
+            data: A PyG ``Data`` with or without the fields of :class:`lgan.EgoLineGraph`, or a
+                batch of one graph of a :class:`lgan.GraphUnion`. Where twins are merged, the
+                original graph is written out again: the nodes of a class follow one another, in
+                the order of the classes, and edges come as ``u < v``, then all turned around.
+            pair_code: Level of structural codes to add, if the graph carries none.
+        """
+        if isinstance(data, Subject):
+            return data
+        if getattr(data, "num_graphs", 1) != 1:
+            raise ValueError(
+                f"`data` must be one graph, got a batch of {data.num_graphs}. "
+                "Explain the graphs one at a time, or use `lgan.explain.attribute_all`."
+            )
+        lines = _lines(data)
+        x: Tensor | None = data.x
+        if bool((lines.multiplicity > 1).any()):
+            lines, node_class = _written_out(lines)
+            x = None if x is None else x[node_class]
+            edge_index = torch.cat([lines.pair_index, lines.pair_index.flip(0)], 1)
+        else:
+            edge_index = data.edge_index
+        if lines.code_table is None:
+            lines = lines.coded(pair_code)
+        return Subject(x, edge_index, _column_pair(edge_index, lines), lines)
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes."""
+        return self.lines.num_nodes
+
+    @property
+    def num_pairs(self) -> int:
+        """Number of undirected edges."""
+        return self.lines.num_pairs
+
+    def to(self, device: torch.device | str) -> "Subject":
+        """The same graph on another device."""
+        x = None if self.x is None else self.x.to(device)
+        columns = self.edge_index.to(device), self.column_pair.to(device)
+        return Subject(x, *columns, self.lines.to(device))
+
+    def to_columns(self, values: Tensor) -> Tensor:
+        """Values of the pairs ``[P]`` at the columns of ``edge_index`` ``[E]``; 0 at loops."""
+        at = values[self.column_pair.clamp(min=0)] if self.num_pairs else values.new_zeros(1)
+        return torch.where(self.column_pair >= 0, at, 0)
+
+    def to_pairs(self, values: Tensor) -> Tensor:
+        """The mean of the columns of every pair, ``[E]`` to ``[P]``."""
+        proper = self.column_pair >= 0
+        place = self.column_pair[proper]
+        total = values.new_zeros(self.num_pairs).index_add(0, place, values[proper])
+        return total / torch.bincount(place, minlength=self.num_pairs).clamp(min=1)
+
+    def triangles(self) -> tuple[Tensor, Tensor]:
+        """All triangles ``[3, T]``, and the triangle of every entry of ``opposite_index``."""
+        n = self.num_nodes
+        found = triangles(self.lines.pair_index.long(), n)
+        (u, v), own = self.lines.pair_index.long(), self.lines.entry_pairs[0]
+        corners = torch.stack([u[own], v[own], self.lines.opposite_index.long()])
+        a, b, c = torch.sort(corners, dim=0).values
+        key = (found[0] * n + found[1]) * n + found[2]
+        key, order = torch.sort(key)
+        return found, order[torch.searchsorted(key, (a * n + b) * n + c)]
+
+
+@dataclass(frozen=True, eq=False)
+class SubjectUnion:
+    """Several graphs as one disjoint union.
+
+    Attributes:
+        subjects: The graphs.
+        batch: Their union, as models read it.
+        pair_ptr: Where the pairs of each graph begin ``[B + 1]``.
+        entry_ptr: Where the entries of ``opposite_index`` of each graph begin ``[B + 1]``.
+    """
+
+    subjects: Sequence[Subject]
+    batch: GraphBatch
+    pair_ptr: Tensor
+    entry_ptr: Tensor
+
+    @staticmethod
+    def of(subjects: Sequence[Subject]) -> "SubjectUnion":
+        """The union of some graphs, one or more."""
+        lines = [subject.lines for subject in subjects]
+        device = lines[0].pair_index.device
+
+        def ptr(sizes: list[int]) -> Tensor:
+            return lengths_to_ptr(torch.tensor(sizes, device=device))
+
+        node_ptr = ptr([each.num_nodes for each in lines])
+        shift = node_ptr[:-1].tolist()
+        features = [subject.x for subject in subjects]
+        x = (
+            None
+            if any(f is None for f in features)
+            else torch.cat([f for f in features if f is not None])
+        )
+        union = EgoLines(
+            num_nodes=int(node_ptr[-1]),
+            pair_index=torch.cat([e.pair_index + s for e, s in zip(lines, shift, strict=True)], 1),
+            opposite_index=torch.cat(
+                [e.opposite_index + s for e, s in zip(lines, shift, strict=True)]
+            ),
+            **{name: torch.cat([getattr(e, name) for e in lines]) for name in FIELDS[2:]},
+            code_table=_codes(lines),
+        )
+        ids = torch.arange(len(lines), device=device)
+        return SubjectUnion(
+            subjects=subjects,
+            batch=GraphBatch(x, ids, node_ptr, ids, union),  # type: ignore[arg-type]
+            pair_ptr=ptr([each.num_pairs for each in lines]),
+            entry_ptr=ptr([each.opposite_index.numel() for each in lines]),
+        )
+
+    @property
+    def num_pairs(self) -> int:
+        """Number of undirected edges of all graphs."""
+        return self.batch.lines.num_pairs
+
+    @cached_property
+    def pair_graph(self) -> Tensor:
+        """The graph of every pair."""
+        return segment_ids(self.pair_ptr)
+
+    @cached_property
+    def entry_graph(self) -> Tensor:
+        """The graph of every entry of ``opposite_index``."""
+        return segment_ids(self.entry_ptr)
+
+    @cached_property
+    def edge_index(self) -> Tensor:
+        """The columns of all graphs ``[2, E]``."""
+        start = self.batch.ptr[:-1].tolist()
+        columns = [s.edge_index + at for s, at in zip(self.subjects, start, strict=True)]
+        return torch.cat(columns, 1)
+
+    @cached_property
+    def column_pair(self) -> Tensor:
+        """The pair of the union each column is a direction of ``[E]``, -1 for a self-loop."""
+        start = self.pair_ptr[:-1].tolist()
+        pairs = [(s.column_pair, at) for s, at in zip(self.subjects, start, strict=True)]
+        return torch.cat([torch.where(pair < 0, -1, pair + at) for pair, at in pairs])
+
+    def repeated_lines(self, times: int) -> EgoLines:
+        """The ego line graphs of all graphs, ``times`` times over."""
+        lines = self.batch.lines
+        start = torch.arange(times, device=self.pair_ptr.device) * lines.num_nodes
+        pairs = lines.pair_index[:, None] + start[:, None].to(lines.pair_index.dtype)
+        opposite = lines.opposite_index + start[:, None].to(lines.opposite_index.dtype)
+        rest = {name: getattr(lines, name).repeat(times) for name in FIELDS[2:]}
+        table = lines.code_table
+        return EgoLines(
+            num_nodes=times * lines.num_nodes,
+            pair_index=pairs.flatten(1),
+            opposite_index=opposite.flatten(),
+            **rest,
+            code_table=None if table is None else table.repeat(times, 1),
+        )
+
+
+def _lines(data: Any) -> EgoLines:
+    known = getattr(data, "lines", None), getattr(data, "pair_index", None)
+    if any(field is not None for field in known):
+        return EgoLines.from_data(data)
+    if data.edge_index is None:
+        raise ValueError("The graph has no `edge_index`. Give an empty one, [2, 0], for no edges.")
+    return EgoLines.from_edge_index(data.edge_index, int(data.num_nodes))
+
+
+def _written_out(lines: EgoLines) -> tuple[EgoLines, Tensor]:
+    """The ego line graphs of the original graph, and the class of every node."""
+    pairs, pair_of = expand_classes(lines.pair_index, lines.multiplicity)
+    classes = torch.arange(lines.num_nodes, device=pairs.device)
+    node_class = torch.repeat_interleave(classes, lines.multiplicity.long())
+    full = EgoLines.from_pairs(pairs, node_class.numel())
+    table, rows = lines.codes_of(pair_of)
+    return replace(full, code_table=table, code_rows=rows), node_class
+
+
+def _column_pair(edge_index: Tensor, lines: EgoLines) -> Tensor:
+    n = max(lines.num_nodes, 1)
+    low, high = torch.sort(edge_index.long(), dim=0).values
+    pairs = lines.pair_index.long()
+    key, wanted = pairs[0] * n + pairs[1], low * n + high
+    if not torch.equal(undirected_pairs(edge_index, lines.num_nodes), pairs):
+        raise ValueError(
+            "`edge_index` and the line graphs of the graph do not have the same edges. "
+            "Rebuild the line graphs with `lgan.EgoLineGraph()` after changing the graph."
+        )
+    return torch.where(low == high, -1, torch.searchsorted(key, wanted))
+
+
+def _codes(lines: Sequence[EgoLines]) -> Tensor | None:
+    """The structural code of every pair of the union, if the graphs have any."""
+    tables = [e.code_table if e.code_rows is None else e.code_table[e.code_rows.long()]
+              for e in lines if e.code_table is not None]  # fmt: skip
+    return torch.cat(tables) if tables and len(tables) == len(lines) else None

@@ -1,0 +1,52 @@
+import json
+
+import torch
+
+from lgan import Attribution
+
+
+def attribution() -> Attribution:
+    """A path 0 - 1 - 2 whose first edge is given both ways, and a self-loop."""
+    return Attribution(
+        edge_index=torch.tensor([[1, 0, 1, 2], [0, 1, 2, 2]]),
+        edge_scores=torch.tensor([3.0, 3.0, -4.0, 0.0]),
+        node_scores=torch.tensor([1.5, -0.5, -2.0]),
+        triangles=torch.zeros(3, 0, dtype=torch.int64),
+        triangle_scores=torch.zeros(0),
+        target=1,
+        prediction=torch.tensor([0.25, 0.75]),
+        output=1.0,
+        baseline_output=2.0,
+        gap=0.0,
+        relative_gap=float("inf"),
+        steps=32,
+        complete=True,
+        method="integrated-gradients",
+    )
+
+
+def test_undirected_gives_every_edge_once():
+    pairs, scores = attribution().undirected()
+    assert pairs.tolist() == [[0, 1], [1, 2]]
+    assert scores.tolist() == [3, -4]
+
+
+def test_top_ranks_by_score_or_by_size():
+    pairs, scores = attribution().top(1)
+    assert (pairs.tolist(), scores.tolist()) == ([[0], [1]], [3])
+    pairs, scores = attribution().top(9, absolute=True)
+    assert (pairs.tolist(), scores.tolist()) == ([[1, 0], [2, 1]], [-4, 3])
+
+
+def test_json_holds_everything_and_no_infinite_number():
+    plain = json.loads(json.dumps(attribution().to_json(), allow_nan=False))
+    assert plain["edge_scores"] == [3, 3, -4, 0]
+    assert plain["relative_gap"] is None
+    assert plain["complete"] is True
+    assert set(plain) == set(Attribution.__dataclass_fields__)
+
+
+def test_predicted_is_the_likeliest_class():
+    found = attribution()
+    assert (found.predicted, found.num_nodes) == (1, 3)
+    assert "complete" in repr(found)

@@ -1,0 +1,63 @@
+import json
+import math
+
+import networkx as nx
+import pytest
+import torch
+
+import laws
+import lgan
+from lgan.explain.evaluate import evaluate, over_models
+from lgan.explain.faithfulness import edge_auc
+
+METHODS = ["integrated-gradients", "gradient", "random", "degree"]
+
+
+def setting():
+    graphs = [laws.data(nx.lollipop_graph(3, k), torch.ones(3 + k, 1)) for k in (2, 3, 4)]
+    truths = [torch.tensor([True] * 3 + [False] * k) for k in (2, 3, 4)]
+    return lgan.LGAN(1, 4, 2, num_layers=2).train(), graphs, truths
+
+
+def test_every_method_gets_a_row_of_numbers():
+    model, graphs, truths = setting()
+    found = evaluate(model, graphs, truths, methods=METHODS, sparsities=[0.5, 0.8])
+    assert [row.method for row in found.rows] == METHODS
+    assert (found.graphs, found.edges, found.counted) == (3, 18, 9)
+    assert model.training
+    for row in found.rows:
+        assert 0 <= row.auc <= 1
+        assert len(row.faithfulness.plus) == 2
+        assert row.seconds > 0
+    assert found["degree"].stability == 1
+    scores = [torch.tensor([2.0, 3, 3, 3, 1]), torch.tensor([2.0, 3, 3, 3, 2, 1])]
+    scores.append(torch.tensor([2.0, 3, 3, 3, 2, 2, 1]))
+    assert (found["degree"].auc, found["degree"].auc_per_graph) == edge_auc(scores, truths)
+    assert json.dumps(found.to_json(), allow_nan=False)
+
+
+def test_without_a_truth_there_is_no_area():
+    model, graphs, _ = setting()
+    found = evaluate(model, graphs, methods=["random"])
+    assert math.isnan(found["random"].auc)
+    assert found.to_json()["rows"][0]["auc"] is None
+    with pytest.raises(KeyError, match="'degree' was not evaluated"):
+        found["degree"]
+
+
+def test_numbers_of_several_models_are_averaged():
+    model, graphs, truths = setting()
+    found = [evaluate(model, graphs, truths, methods=["random"], seed=s) for s in (0, 1)]
+    areas = [each["random"].auc for each in found]
+    table = over_models(found)["random"]
+    assert table["auc"] == pytest.approx(sum(areas) / 2)
+    assert table["auc deviation"] == pytest.approx(abs(areas[0] - areas[1]) / 2)
+
+
+def test_truths_that_do_not_fit_are_refused():
+    model, graphs, truths = setting()
+    with pytest.raises(ValueError, match="must have 3 entries, one a graph, got 2"):
+        evaluate(model, graphs, truths[:2], methods=["degree"])
+    truths[1] = truths[1][:-1]
+    with pytest.raises(ValueError, match=r"`truths\[1\]` must have one value for each of 6"):
+        evaluate(model, graphs, truths, methods=["degree"])

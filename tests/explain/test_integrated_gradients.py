@@ -1,0 +1,245 @@
+import networkx as nx
+import pytest
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+from torch_geometric.nn import global_add_pool
+from torch_geometric.transforms import ToUndirected
+
+import laws
+import lgan
+from lgan.explain import attribute_all
+from lgan.explain import integrated_gradients as module
+from lgan.explain.masking import masked_outputs
+from lgan.explain.subject import Subject, SubjectUnion
+from lgan.zoo import GIN
+
+
+def graph(seed: int = 0, nodes: int = 12, p: float = 0.4) -> Data:
+    shape = nx.gnp_random_graph(nodes, p, seed=seed)
+    generator = torch.Generator().manual_seed(seed)
+    data = laws.data(shape, torch.randn(nodes, 3, generator=generator, dtype=torch.float64))
+    return lgan.EgoLineGraph()(ToUndirected()(data))
+
+
+def network(**options) -> lgan.LGAN:
+    return lgan.LGAN(3, 8, 2, num_layers=2, **options).double().eval()
+
+
+def speaks_through_triangles_alone() -> lgan.LGAN:
+    """An LGAN whose fusion ignores the target pairs."""
+    model = network()
+    with torch.no_grad():
+        for conv in model.convs:
+            conv.fuse.weight[: conv.out_channels] = 0
+    return model
+
+
+class Products(nn.Module):
+    """``3 w_0 w_1 - w_2`` of the edges in the order given, both ways counted as one."""
+
+    def forward(self, x, edge_index, edge_weight=None, batch=None):
+        a, b, c = edge_weight.view(-1, 3).unbind(1)
+        return torch.stack([torch.zeros_like(a), 3 * a * b - c], 1)
+
+
+def test_scores_of_a_polynomial_are_those_found_by_hand():
+    path = Data(x=torch.ones(4, 1), edge_index=torch.tensor([[0, 1, 2], [1, 2, 3]]))
+    found = lgan.attribute(Products(), path, target=1)
+    # The integral of 3 alpha over [0, 1] is 3/2 for each factor.
+    assert found.edge_scores.tolist() == pytest.approx([1.5, 1.5, -1])
+    assert found.node_scores.tolist() == pytest.approx([0.75, 1.5, 0.25, -0.5])
+    assert (found.output, found.baseline_output, found.steps) == (2, 0, 32)
+    assert found.complete
+    assert found.target == 1
+    assert found.triangles.shape == (3, 0)
+
+
+@pytest.mark.parametrize("options", [{}, {"residual": True}, {"comb": "linear"}])
+def test_scores_are_complete_and_symmetric(options):
+    data, model = graph(), network(**options)
+    found = lgan.attribute(model, data, target=1)
+    empty = Data(x=data.x, edge_index=data.edge_index[:, :0])
+    outputs = [float(model(d)[0, 1].detach()) for d in (lgan.EgoLineGraph()(empty), data)]
+    assert (found.baseline_output, found.output) == pytest.approx(outputs, abs=1e-12)
+    _, scores = found.undirected()
+    assert found.gap == pytest.approx(abs(float(scores.sum()) - (outputs[1] - outputs[0])))
+    assert found.relative_gap < 0.01
+    assert found.complete
+    assert float(found.node_scores.sum()) == pytest.approx(float(scores.sum()))
+    columns = [tuple(column) for column in found.edge_index.t().tolist()]
+    score = dict(zip(columns, found.edge_scores.tolist(), strict=True))
+    assert all(score[v, u] == s for (u, v), s in score.items())
+
+
+def test_the_predicted_class_is_explained_by_default():
+    data, model = graph(), network()
+    found = lgan.attribute(model, data)
+    assert found.target == int(model(data).argmax())
+    torch.testing.assert_close(found.prediction, model(data)[0].softmax(-1).detach())
+
+
+def test_triangles_get_what_goes_through_the_neighbour_branch():
+    found = lgan.attribute(speaks_through_triangles_alone(), graph(1, 12, 0.6), target=0)
+    pairs, scores = found.undirected()
+    assert found.triangles.size(1) > 3
+    # Here all goes through triangles, and each gives a third to every one of its edges.
+    of_edge = {tuple(pair): 0.0 for pair in pairs.t().tolist()}
+    for (a, b, c), score in zip(
+        found.triangles.t().tolist(), found.triangle_scores.tolist(), strict=True
+    ):
+        for edge in ((a, b), (a, c), (b, c)):
+            of_edge[edge] += score / 3
+    assert scores.tolist() == pytest.approx(list(of_edge.values()), abs=1e-12)
+
+
+def test_a_graph_without_triangles_has_no_triangle_scores():
+    data = laws.data(nx.path_graph(5), torch.randn(5, 3).double())
+    found = lgan.attribute(network(), data)
+    assert found.triangles.shape == (3, 0)
+    assert found.triangle_scores.shape == (0,)
+    assert found.edge_scores.abs().sum() > 0
+
+
+@pytest.mark.parametrize("nodes", [0, 1, 4])
+@pytest.mark.parametrize("build", [network, lambda: GIN(3, 4, 2).double()])
+def test_a_graph_without_edges_has_an_empty_explanation(nodes, build):
+    data = laws.data(nx.empty_graph(nodes), torch.randn(nodes, 3).double())
+    found = lgan.attribute(build(), data)
+    assert found.edge_scores.shape == (0,)
+    assert found.node_scores.tolist() == [0] * nodes
+    assert found.output == found.baseline_output
+    assert (found.gap, found.relative_gap, found.steps, found.complete) == (0, 0, 0, True)
+
+
+def test_compressed_graphs_are_scored_at_their_original_edges():
+    shape = nx.complete_graph(4)
+    shape.add_edges_from([(3, 4), (4, 5), (5, 3)])
+    x = torch.tensor([0, 0, 0, 1, 2, 2])
+    model = lgan.LGAN(3, 8, 2, num_layers=2).double()
+    data = laws.data(shape, x)
+    plain = lgan.attribute(model, data, target=0)
+    merged = lgan.attribute(model, lgan.EgoLineGraph(compress=True)(data), target=0)
+    # Twins follow one another already, so that nodes keep their numbers.
+    assert torch.equal(merged.undirected()[0], plain.undirected()[0])
+    torch.testing.assert_close(merged.undirected()[1], plain.undirected()[1])
+    torch.testing.assert_close(merged.triangle_scores, plain.triangle_scores)
+
+
+def test_a_graph_of_a_union_is_explained_like_the_graph():
+    data = graph()
+    pairs = data.pair_index
+    union = lgan.GraphUnion.build(
+        torch.cat([data.x, data.x]),
+        torch.cat([pairs, pairs + 12], 1),
+        torch.tensor([0, 1]),
+        torch.tensor([0, 12, 24]),
+        num_features=3,
+        num_classes=2,
+    )
+    model = network()
+    found = lgan.attribute(model, union.batch(torch.tensor([1])), target=0)
+    expected = lgan.attribute(model, data, target=0)
+    torch.testing.assert_close(found.undirected()[1], expected.undirected()[1])
+
+
+def test_graphs_explained_together_get_the_scores_they_get_alone():
+    graphs, model = [graph(s, 8 + s, 0.5) for s in range(4)], network(residual=True)
+    graphs.append(laws.data(nx.empty_graph(2), torch.randn(2, 3).double()))
+    for data, found in zip(graphs, attribute_all(model, graphs), strict=True):
+        alone = lgan.attribute(model, data)
+        torch.testing.assert_close(found.edge_scores, alone.edge_scores)
+        assert (found.steps, found.complete) == (alone.steps, alone.complete)
+
+
+def test_steps_double_until_the_gap_is_small_or_the_result_says_so():
+    data, model = graph(1), network()
+    coarse = lgan.attribute(model, data, steps=2, max_steps=2, tolerance=1e-6)
+    assert (coarse.complete, coarse.steps) == (False, 2)
+    assert coarse.relative_gap > 1e-6
+    finer = lgan.attribute(model, data, steps=2, tolerance=1e-3)
+    assert finer.complete
+    assert finer.steps > 2
+    assert finer.relative_gap <= 1e-3
+
+
+def test_chunks_change_no_score(monkeypatch):
+    data, model = graph(2), network()
+    whole = lgan.attribute(model, data)
+    monkeypatch.setattr(module, "CHUNK", 300)
+    torch.testing.assert_close(lgan.attribute(model, data).edge_scores, whole.edge_scores)
+
+
+def test_float32_models_explain_too():
+    data, model = graph(), network(residual=True)
+    exact = lgan.attribute(model, data, target=0)
+    data.x = data.x.float()
+    found = lgan.attribute(model.float(), data, target=0)
+    assert found.edge_scores.dtype == torch.float32
+    torch.testing.assert_close(found.edge_scores.double(), exact.edge_scores, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.gpu
+def test_a_model_on_the_gpu_explains_a_graph_on_the_cpu():
+    data, model = graph(), network(residual=True)
+    expected = lgan.attribute(model, data, target=0)
+    found = lgan.attribute(model.cuda(), data, target=0)
+    torch.testing.assert_close(found.edge_scores, expected.edge_scores)
+
+
+def test_the_model_is_left_as_it_was():
+    model = network().train()
+    lgan.attribute(model, graph())
+    assert model.training
+    assert all(p.grad is None for p in model.parameters())
+
+
+class _OverMasks(nn.Module):
+    """A model as a function of the mask, as captum wants it."""
+
+    def __init__(self, model: nn.Module, data: Data) -> None:
+        super().__init__()
+        self.model, self.union = model, SubjectUnion.of([Subject.of(data)])
+
+    def forward(self, mask: Tensor) -> Tensor:
+        return masked_outputs(self.model, self.union, mask)[:, 0]
+
+
+@pytest.mark.parametrize("build", [network, lambda: GIN(3, 4, 2, num_layers=2).double().eval()])
+def test_the_scores_are_those_of_captum_on_the_same_path(build):
+    captum = pytest.importorskip("captum.attr")
+    data, model = graph(3), build()
+    found = lgan.attribute(model, data, target=1, steps=16, max_steps=16, order=16)
+    mask = torch.ones(1, data.pair_index.size(1), dtype=torch.float64)
+    expected = captum.IntegratedGradients(_OverMasks(model, data)).attribute(
+        mask, torch.zeros_like(mask), target=1, n_steps=16, method="gausslegendre"
+    )
+    torch.testing.assert_close(found.undirected()[1], expected[0], rtol=1e-6, atol=1e-9)
+
+
+def test_a_model_on_weighted_messages_is_explained():
+    class Sum(nn.Module):
+        def forward(self, x, edge_index, edge_weight, batch):
+            out = x.new_zeros(x.size(0), 1).index_add(0, edge_index[1], edge_weight[:, None])
+            return global_add_pool(out, batch)
+
+    found = lgan.attribute(Sum(), ToUndirected()(laws.data(nx.star_graph(3), torch.ones(4, 1))))
+    assert found.edge_scores.tolist() == pytest.approx([2] * 6)
+
+
+def test_wrong_settings_are_refused():
+    with pytest.raises(ValueError, match=r"class from 0 to 1, got 2. Leave it out"):
+        lgan.attribute(network(), graph(), target=2)
+    with pytest.raises(ValueError, match="`baseline` must be 'empty', got 'mean'"):
+        lgan.attribute(network(), graph(), baseline="mean")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="one class for each of 1 graphs, got 2"):
+        attribute_all(network(), [graph()], [0, 1])
+
+
+def test_a_model_blind_to_its_edges_is_refused():
+    class Blind(nn.Module):
+        def forward(self, x, edge_index, edge_weight=None, batch=None):
+            return global_add_pool(x, batch)
+
+    with pytest.raises(TypeError, match="does not depend on its edges"):
+        lgan.attribute(Blind(), graph())

@@ -1,0 +1,167 @@
+"""Mask values of 0 and 1 delete and keep edges exactly."""
+
+import networkx as nx
+import pytest
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+from torch_geometric.nn import GCNConv, GraphConv, global_add_pool
+from torch_geometric.transforms import ToUndirected
+
+import laws
+import lgan
+import reference
+from lgan.explain.masking import evaluating, masked_outputs
+from lgan.explain.subject import Subject, SubjectUnion
+from lgan.train.stack import build_stack
+from lgan.zoo import GIN
+
+
+def graph(seed: int = 0, nodes: int = 10, p: float = 0.5) -> Data:
+    shape = nx.gnp_random_graph(nodes, p, seed=seed)
+    generator = torch.Generator().manual_seed(seed)
+    data = laws.data(shape, torch.randn(nodes, 3, generator=generator, dtype=torch.float64))
+    return ToUndirected()(data)
+
+
+def without(data: Data, kept: Tensor) -> Data:
+    """The graph with only the kept edges, each given once."""
+    pairs = lgan.EgoLines.from_edge_index(data.edge_index, data.num_nodes).pair_index[:, kept]
+    return Data(x=data.x, edge_index=torch.cat([pairs, pairs.flip(0)], 1), num_nodes=data.num_nodes)
+
+
+def zero_one_masks(pairs: int) -> Tensor:
+    masks = torch.rand(4, pairs) < 0.6
+    masks[0], masks[1] = False, True
+    return masks
+
+
+def shake(model: nn.Module) -> nn.Module:
+    """Running statistics that are not those of a fresh model, in float64, evaluation mode."""
+    for module in model.modules():
+        if isinstance(module, lgan.nn.norm.BatchNorm):
+            module.running_mean.normal_()
+            module.running_var.uniform_(0.5, 2)
+            nn.init.normal_(module.shift)
+    return model.double().eval()
+
+
+@pytest.mark.parametrize("fusion", ["concat", "sum", "mean", "gate"])
+@pytest.mark.parametrize("comb", ["deepsets", "linear"])
+@pytest.mark.parametrize("residual", [False, True])
+def test_a_mask_of_zeros_and_ones_deletes_edges_and_their_triangles(residual, comb, fusion):
+    model = shake(lgan.LGAN(3, 6, 2, num_layers=2, residual=residual, comb=comb, fusion=fusion))
+    data = graph()
+    union = SubjectUnion.of([Subject.of(data)])
+    masks = zero_one_masks(union.num_pairs)
+    got = masked_outputs(model, union, masks.double())
+    for mask, outputs in zip(masks, got, strict=True):
+        expected = model(lgan.EgoLineGraph()(without(data, mask)))
+        torch.testing.assert_close(outputs, expected, rtol=1e-12, atol=1e-12)
+
+
+class WithWeights(nn.Module):
+    """A network of PyG with the signature its users write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = GraphConv(3, 5)
+        self.second = GCNConv(5, 2)
+
+    def forward(self, x, edge_index, edge_weight=None, batch=None):
+        h = self.first(x, edge_index, edge_weight).relu()
+        return global_add_pool(self.second(h, edge_index, edge_weight), batch)
+
+
+@pytest.mark.parametrize("build", [lambda: GIN(3, 6, 2, num_layers=2), WithWeights])
+def test_networks_of_pyg_lose_masked_edges_too(build):
+    model = shake(build())
+    data = graph(1)
+    union = SubjectUnion.of([Subject.of(data)])
+    masks = zero_one_masks(union.num_pairs)
+    got = masked_outputs(model, union, masks.double())
+    for mask, outputs in zip(masks, got, strict=True):
+        kept = without(data, mask)
+        called = (kept,) if isinstance(model, GIN) else (kept.x, kept.edge_index)
+        torch.testing.assert_close(outputs, model(*called), rtol=1e-12, atol=1e-12)
+
+
+def test_the_masks_of_a_network_of_pyg_are_taken_off_again():
+    model = shake(GIN(3, 6, 2))
+    data = graph(1)
+    before = model(data)
+    union = SubjectUnion.of([Subject.of(data)])
+    masked_outputs(model, union, torch.zeros(1, union.num_pairs, dtype=torch.float64))
+    torch.testing.assert_close(model(data), before, rtol=0, atol=0)
+
+
+def test_several_graphs_get_the_outputs_they_get_alone():
+    model = shake(lgan.LGAN(3, 6, 2, num_layers=2))
+    subjects = [Subject.of(g) for g in (graph(0), graph(2, 7, 0.3), graph(3, 5, 1.0))]
+    union = SubjectUnion.of(subjects)
+    mask = torch.rand(3, union.num_pairs, dtype=torch.float64)
+    together = masked_outputs(model, union, mask)
+    for i, subject in enumerate(subjects):
+        part = mask[:, union.pair_ptr[i] : union.pair_ptr[i + 1]]
+        alone = masked_outputs(model, SubjectUnion.of([subject]), part)
+        torch.testing.assert_close(together[:, i], alone[:, 0], rtol=1e-12, atol=1e-12)
+
+
+class OwnNetwork(nn.Module):
+    """A user's own network around the layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = lgan.LGANConv(3, 4)
+
+    def forward(self, data):
+        return global_add_pool(self.conv(data.x, lgan.EgoLines.from_data(data)), data.batch)
+
+
+def test_a_network_around_the_layer_sees_the_mask():
+    model = shake(OwnNetwork())
+    data = graph(4)
+    union = SubjectUnion.of([Subject.of(data)])
+    masks = zero_one_masks(union.num_pairs)
+    got = masked_outputs(model, union, masks.double())
+    for mask, outputs in zip(masks, got, strict=True):
+        kept = lgan.EgoLineGraph()(without(data, mask))
+        torch.testing.assert_close(outputs, model(kept), rtol=1e-12, atol=1e-12)
+
+
+def test_a_network_that_cannot_be_masked_is_refused():
+    class Blind(nn.Module):
+        def forward(self, data):
+            return data.x.sum(0, keepdim=True)
+
+    union = SubjectUnion.of([Subject.of(graph())])
+    with pytest.raises(TypeError, match=r"cannot be masked.*Add an argument `edge_weight`"):
+        masked_outputs(Blind(), union, torch.ones(1, union.num_pairs))
+
+
+def test_the_compiled_layer_of_stacked_training_refuses_a_mask():
+    stack = build_stack(lambda: lgan.LGAN(3, 4, 2, num_layers=1), [0, 1]).train()
+    data = lgan.EgoLineGraph()(graph())
+    data.x = data.x.float()
+    lines = lgan.EgoLines.from_data(data)
+    data.lines = lines.masked(torch.ones(lines.num_pairs))
+    with pytest.raises(ValueError, match=r"Masked line graphs.*Call `model.eval\(\)`"):
+        stack(data)
+    assert stack.eval()(data).shape == (2, 1, 2)
+
+
+def test_merged_twins_and_masks_of_another_length_are_refused():
+    k4 = Data(x=torch.ones(4, 1), edge_index=reference.edge_index(nx.complete_graph(4)))
+    merged = lgan.EgoLines.from_data(lgan.EgoLineGraph(compress=True)(k4))
+    with pytest.raises(ValueError, match="twins are merged here"):
+        merged.masked(torch.ones(1))
+    plain = lgan.EgoLines.from_edge_index(k4.edge_index, 4)
+    with pytest.raises(ValueError, match=r"one value for each of 6 pairs, got shape \[5\]"):
+        plain.masked(torch.ones(5))
+
+
+def test_the_mode_of_a_model_is_restored():
+    model = lgan.LGAN(3, 4, 2).train()
+    with evaluating(model):
+        assert not model.training
+    assert model.training

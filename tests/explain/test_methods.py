@@ -1,0 +1,94 @@
+from functools import partial
+
+import networkx as nx
+import pytest
+import torch
+from torch_geometric.data import Data
+from torch_geometric.transforms import ToUndirected
+
+import laws
+import lgan
+from lgan.explain import peers
+from lgan.explain.masking import masked_outputs, prepared
+from lgan.explain.methods import METHODS, MethodSpec, method_spec
+from lgan.explain.subject import SubjectUnion
+from lgan.zoo import GIN
+
+
+def graph(seed: int = 0) -> Data:
+    return ToUndirected()(laws.data(nx.gnp_random_graph(8, 0.5, seed=seed), torch.randn(8, 3)))
+
+
+@pytest.fixture
+def few_epochs(monkeypatch):
+    """The same methods, learning for a moment only."""
+    slow = {"gnn-explainer": peers.gnn_explainer, "pg-explainer": peers.pg_explainer}
+    for name, method in slow.items():
+        quick = MethodSpec(partial(method, epochs=2), random=True, reference="")
+        monkeypatch.setitem(METHODS, name, quick)
+
+
+@pytest.mark.parametrize("build", [lgan.LGAN, GIN])
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_scores_every_edge_of_every_graph(name, build, few_epochs):
+    model = build(3, 4, 2, num_layers=2).eval()
+    graphs = prepared(model, [graph(0), laws.data(nx.empty_graph(2), torch.ones(2, 3)), graph(1)])
+    scores = method_spec(name).explain(model, graphs, [0, 1, 1], 3)
+    assert [s.shape for s in scores] == [(g.num_pairs,) for g in graphs]
+    assert all(s.isfinite().all() for s in scores)
+    assert all(p.requires_grad and p.grad is None for p in model.parameters())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_seed_decides_methods_that_draw_and_no_others(name, few_epochs):
+    model = lgan.LGAN(3, 4, 2, num_layers=1).eval()
+    graphs = prepared(model, [graph()])
+    first, again, other = (method_spec(name).explain(model, graphs, [0], s)[0] for s in (1, 1, 2))
+    assert torch.equal(first, again)
+    assert torch.equal(first, other) != method_spec(name).random
+
+
+def test_gradient_is_the_slope_at_the_full_graph():
+    model = lgan.LGAN(3, 4, 2, num_layers=2).double().eval()
+    data = graph(2)
+    data.x = data.x.double()
+    subjects = prepared(model, [data])
+    union, step = SubjectUnion.of(subjects), 1e-6
+    shifted = torch.ones(union.num_pairs, union.num_pairs).double() - step * torch.eye(
+        union.num_pairs
+    )
+    full = torch.ones(1, union.num_pairs).double()
+    slope = (masked_outputs(model, union, full) - masked_outputs(model, union, shifted)) / step
+    found = method_spec("gradient").explain(model, subjects, [1], 0)[0]
+    torch.testing.assert_close(found, slope[:, 0, 1].detach(), rtol=1e-4, atol=1e-6)
+
+
+def test_degree_counts_the_edges_an_edge_touches():
+    star = prepared(lgan.LGAN(1, 2, 2), [laws.data(nx.star_graph(3), torch.ones(4, 1))])
+    assert method_spec("degree").explain(lgan.LGAN(1, 2, 2), star, [0], 0)[0].tolist() == [2, 2, 2]
+
+
+def test_gnn_explainer_learns_which_edges_an_lgan_needs():
+    """Triangles alone decide, so that their edges get the largest masks."""
+    model = lgan.LGAN(1, 4, 2, num_layers=1).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.fill_(0.5)
+        model.convs[0].fuse.weight[:4] = 0
+        model.head.weight[:, 0], model.head.weight[:, 1] = -1.0, 1.0
+    lollipop = laws.data(nx.lollipop_graph(3, 4), torch.ones(7, 1))
+    graphs = prepared(model, [ToUndirected()(lollipop)])
+    scores = peers.gnn_explainer(model, graphs, [1], 0, epochs=60, lr=0.1)[0]
+    assert scores[:3].min() > scores[3:].max()
+
+
+def test_attribute_takes_a_method_by_name():
+    model, data = lgan.LGAN(3, 4, 2, num_layers=1), graph()
+    found = lgan.attribute(model, data, method="degree")
+    assert found.method == "degree"
+    assert not found.complete
+    assert found.gap != found.gap  # there is no sum to reach
+    assert found.edge_scores.shape == (data.edge_index.size(1),)
+    assert found.to_json()["gap"] is None
+    with pytest.raises(ValueError, match=r"Unknown method 'lime'. Choose one of: integrated-grad"):
+        lgan.attribute(model, data, method="lime")

@@ -1,0 +1,156 @@
+from collections import Counter
+
+import pytest
+import torch
+
+from lgan.data import RawGraphs, load_raw
+from lgan.explain.atoms import MOLECULES, molecule_spec
+from lgan.explain.molecule import molecule_from_graph, molecule_from_smiles
+from lgan.explain.picture import molecule_picture
+
+Chem = pytest.importorskip("rdkit.Chem")
+
+
+def graph_of(name: str, atoms: str, bonds: list[tuple[int, int, str]]) -> RawGraphs:
+    """A molecule in the labels of a set."""
+    spec = MOLECULES[name]
+    bonds = sorted(bonds)
+    return RawGraphs(
+        name=name,
+        node_ptr=torch.tensor([0, len(atoms.split())]),
+        pair_index=torch.tensor([bond[:2] for bond in bonds]).view(-1, 2).t().contiguous(),
+        y=torch.tensor([0]),
+        classes=("0",),
+        node_labels=torch.tensor([spec.atoms.index(a) for a in atoms.split()]),
+        pair_labels=torch.tensor([spec.bonds.index(b[2]) for b in bonds]),
+    )
+
+
+def smiles(made) -> str:
+    return Chem.MolToSmiles(Chem.RemoveHs(made.mol))
+
+
+def ring(size: int) -> list[tuple[int, int, str]]:
+    return [(min(i, (i + 1) % size), max(i, (i + 1) % size), "aromatic") for i in range(size)]
+
+
+def test_nitro_group_gets_its_charges():
+    raw = graph_of("MUTAG", "C N O O", [(0, 1, "single"), (1, 2, "double"), (1, 3, "single")])
+    made = molecule_from_graph(raw, 0)
+    assert (made.status, smiles(made)) == ("clean", "C[N+](=O)[O-]")
+
+
+def test_aromatic_ring_is_read_as_benzene():
+    made = molecule_from_graph(graph_of("MUTAG", "C C C C C C", ring(6)), 0)
+    assert (made.status, smiles(made)) == ("clean", "c1ccccc1")
+
+
+def test_pyrrole_gets_the_hydrogen_that_the_files_left_out():
+    made = molecule_from_graph(graph_of("MUTAG", "N C C C C", ring(5)), 0)
+    assert (made.status, smiles(made)) == ("clean", "c1cc[nH]c1")
+
+
+def test_furan_has_no_charge():
+    assert smiles(molecule_from_graph(graph_of("MUTAG", "O C C C C", ring(5)), 0)) == "c1ccoc1"
+
+
+def test_salt_with_explicit_hydrogens_becomes_ions():
+    raw = graph_of(
+        "Mutagenicity", "H C O O Na", [(0, 1, "single"), (1, 2, "double"), (1, 3, "single")]
+    )
+    made = molecule_from_graph(raw, 0)
+    assert (made.status, smiles(made)) == ("clean", "O=C[O-].[Na+]")
+
+
+def test_carbon_with_five_bonds_is_drawn_all_the_same():
+    raw = graph_of("MUTAG", "C C C", [(0, 1, "double"), (1, 2, "triple")])
+    made = molecule_from_graph(raw, 0)
+    assert made.status == "partial"
+    assert [b.GetBondTypeAsDouble() for b in made.mol.GetBonds()] == [2.0, 3.0]
+    _draw(made)
+
+
+def test_aromatic_chain_without_a_ring_is_drawn_all_the_same():
+    made = molecule_from_graph(
+        graph_of("MUTAG", "C C C", [(0, 1, "aromatic"), (1, 2, "aromatic")]), 0
+    )
+    assert made.status != "clean"
+    _draw(made)
+
+
+def _draw(made) -> None:
+    from made_scores import made as scores
+
+    pairs = [(u, v) for u, v in made.pair_index.t().tolist()]
+    attribution = scores(len(made.symbols), pairs, [1.0] * len(pairs))
+    assert "<path" in molecule_picture(attribution, made).svg() or len(pairs) == 0
+
+
+def test_smiles_have_hydrogens_where_the_set_has_them():
+    methanol = molecule_from_smiles("CO", "Mutagenicity")
+    assert methanol.symbols == ["C", "O", "H", "H", "H", "H"]
+    assert methanol.labels.tolist() == [0, 1, 3, 3, 3, 3]
+    assert methanol.pair_index.tolist() == [[0, 0, 0, 0, 1], [1, 2, 3, 4, 5]]
+    assert molecule_from_smiles("[H]OC", "MUTAG").symbols == ["O", "C"]
+
+
+def test_graph_of_a_molecule_is_a_set_of_one():
+    raw = molecule_from_smiles("c1ccccc1", "MUTAG").graph("MUTAG")
+    assert (raw.num_graphs, raw.num_nodes, raw.num_pairs) == (1, 6, 6)
+    assert raw.classes == ("not mutagenic", "mutagenic")
+
+
+@pytest.mark.parametrize("text", ["C((", "", "hello", "c1ccccc", "C=O=C=C(C)(C)(C)(C)C"])
+def test_text_that_is_no_smiles_is_refused_quietly(text, capfd):
+    with pytest.raises(ValueError, match="Expected a molecule as SMILES, got"):
+        molecule_from_smiles(text, "MUTAG")
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "dataset", "atom"),
+    [("C[Si](C)C", "Mutagenicity", "Si"), ("CS", "MUTAG", "S"), ("C*", "PTC_GIN", r"\*")],
+)
+def test_atom_that_the_set_does_not_have_is_named(text, dataset, atom):
+    with pytest.raises(ValueError, match=f"has the atom {atom}, which no molecule of {dataset}"):
+        molecule_from_smiles(text, dataset)
+
+
+def test_sets_that_are_no_molecules_are_refused():
+    with pytest.raises(ValueError, match=r"Expected a set of molecules .* got 'PROTEINS'"):
+        molecule_spec("PROTEINS")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("MUTAG", {"clean": 186, "partial": 2}),  # two have a carbon with five bonds
+        ("PTC_MR", {"clean": 344}),
+        ("PTC_GIN", {"raw": 344}),  # keeps no bonds
+    ],
+)
+def test_every_molecule_of_a_set_is_read_and_drawn(name, expected, mirror, tmp_path):
+    raw = load_raw(name, root=tmp_path, mirror=mirror)
+    made = [molecule_from_graph(raw, graph) for graph in range(raw.num_graphs)]
+    assert Counter(each.status for each in made) == expected
+    odd = [each for each in made if each.status == "partial"]
+    for each in odd + made[::40]:
+        _draw(each)
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_every_molecule_of_mutagenicity_is_read(mirror, tmp_path):
+    raw = load_raw("Mutagenicity", root=tmp_path, mirror=mirror)
+    made = [molecule_from_graph(raw, graph) for graph in range(raw.num_graphs)]
+    assert Counter(each.status for each in made) == {"clean": 4337}
+
+
+@pytest.mark.data
+def test_atoms_of_the_sets_have_the_hydrogens_they_need(mirror, tmp_path):
+    raw = load_raw("Mutagenicity", root=tmp_path, mirror=mirror)
+    for graph in range(0, raw.num_graphs, 40):
+        made = molecule_from_graph(raw, graph)
+        assert made.status == "clean"
+        assert all(atom.GetTotalNumHs(includeNeighbors=False) == 0 for atom in made.mol.GetAtoms())
