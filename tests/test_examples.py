@@ -69,3 +69,10 @@ def test_sweep_finds_settings_that_learn_by_both_objectives(capsys):
     assert "16 of 16 proposed trials are done" in out
     found = re.findall(r"objective (\w+): .*'hidden': 16, 'lr': 0.01", out)
     assert found == ["gin", "fair"]
+
+
+def test_wl_hierarchy_holds_networks_to_their_tests(capsys):
+    out = _run("03_wl_hierarchy.py", capsys)
+    assert re.search(r"hexagon / two-triangles +- +yes +yes +yes\n", out)
+    assert re.search(r"rook4x4 / shrikhande +- +- +- +yes\n", out)
+    assert re.findall(r"separates (\d) of 3, (\d) beyond", out) == [("1", "0"), ("2", "0")]

@@ -15,6 +15,19 @@ def test_files_of_edges_and_graph6_are_read(lgan, tmp_path) -> None:
     assert ran.json == [{"test": "2-fwl", "separates": False, "round": None}]
 
 
+def test_molecules_are_read_from_smiles(lgan) -> None:
+    pytest.importorskip("rdkit")
+    # Decalin and bicyclopentyl: 1-WL and LGAN take them for one molecule, 2-FWL does not.
+    ran = lgan("wl", "C1CCC2CCCCC2C1", "smiles:C1CCC(C1)C1CCCC1", "--json")
+    separates = {row["test"]: row["separates"] for row in ran.json}
+    assert not separates["1-wl"]
+    assert not separates["lgan-res"]
+    assert separates["2-fwl"]
+    for text, message in {"C1CC(": "no SMILES either", "smiles:C1CC(": "RDKit can read"}.items():
+        told = lgan("wl", text, "hexagon").err.replace("│", " ")
+        assert message in " ".join(told.split())
+
+
 def test_the_hierarchy_counts_small_graphs(lgan) -> None:
     ran = lgan("wl", "hierarchy", "--max-nodes", "6", "--test", "1-wl", "--test", "lgan", "--json")
     last = ran.json["small"][-1]

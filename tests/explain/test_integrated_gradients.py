@@ -179,6 +179,20 @@ def test_float32_models_explain_too():
     torch.testing.assert_close(found.edge_scores.double(), exact.edge_scores, rtol=1e-3, atol=1e-4)
 
 
+def test_a_model_that_reads_structural_codes_gets_them():
+    data = graph(5)
+    for name in ("pair_index", "opposite_index"):
+        del data[name]
+    model = network(pair_code="triangles")
+    found = lgan.attribute(model, data, target=0)
+    coded = lgan.EgoLineGraph(pair_code="triangles")(data)
+    assert found.output == pytest.approx(float(model(coded)[0, 0].detach()), abs=1e-12)
+    torch.testing.assert_close(
+        lgan.attribute(model, coded, target=0).edge_scores, found.edge_scores
+    )
+    assert found.complete
+
+
 @pytest.mark.gpu
 def test_a_model_on_the_gpu_explains_a_graph_on_the_cpu():
     data, model = graph(), network(residual=True)

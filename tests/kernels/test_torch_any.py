@@ -1,4 +1,5 @@
 import networkx as nx
+import pytest
 import torch
 
 import reference
@@ -31,3 +32,39 @@ def test_the_torch_backend_computes_in_half_precision():
     a = torch.ones(3, 4, dtype=torch.bfloat16)
     assert kernels.ego_sum(a, lines.incidence, 2).dtype == torch.bfloat16
     assert kernels.ego_sum(a, lines.incidence, 2).tolist() == [[4, 4, 2, 2]] * 3
+
+
+def _masked(mask: torch.Tensor) -> tuple[EgoLines, EgoLines]:
+    lines = EgoLines.from_edge_index(reference.edge_index(nx.gnp_random_graph(9, 0.6, seed=2)), 9)
+    return lines, lines.masked(mask[..., : lines.num_pairs])
+
+
+@pytest.mark.parametrize("relu", [True, False])
+def test_a_mask_of_ones_changes_nothing(relu):
+    lines, masked = _masked(torch.ones(36).double())
+    a, table = torch.randn(9, 6).double(), torch.randn(4, 6).double()
+    code = torch.arange(lines.num_pairs, dtype=torch.int32) % 4
+    for options in ({}, {"table": table, "code": code}):
+        sums = [kernels.ego_sum(a, x.incidence, 3, relu=relu, **options) for x in (lines, masked)]
+        torch.testing.assert_close(*sums, rtol=1e-12, atol=1e-12)
+    sums = [kernels.linear_sum(a, x.incidence, 3) for x in (lines, masked)]
+    torch.testing.assert_close(*sums, rtol=1e-12, atol=1e-12)
+
+
+def test_planes_of_masks_are_masks_side_by_side():
+    mask = torch.rand(3, 36).double()
+    _, together = _masked(mask)
+    a = torch.randn(9, 6).double()
+    for k in range(3):
+        _, alone = _masked(mask[k])
+        for sums in (kernels.ego_sum, kernels.linear_sum):
+            torch.testing.assert_close(
+                sums(a, together.incidence, 3)[k], sums(a, alone.incidence, 3)
+            )
+
+
+@pytest.mark.parametrize("sums", [kernels.ego_sum, kernels.linear_sum])
+def test_masked_sums_are_differentiable_in_values_and_mask(sums):
+    a = torch.randn(9, 4).double().requires_grad_()
+    mask = torch.rand(36).double().requires_grad_()
+    assert torch.autograd.gradcheck(lambda a, m: sums(a, _masked(m)[1].incidence, 2), (a, mask))

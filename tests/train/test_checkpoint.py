@@ -8,7 +8,7 @@ from lgan import GraphUnion, predict
 from lgan.data import load_tensors, save_tensors
 from lgan.train import checkpoint as checkpoint_module
 from lgan.train.checkpoint import Checkpoint
-from lgan.zoo import MODELS, model_spec
+from lgan.zoo import model_spec
 
 
 def _checkpoint(name: str, union: GraphUnion) -> tuple[Checkpoint, torch.nn.Module]:

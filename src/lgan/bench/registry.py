@@ -6,6 +6,7 @@ from typing import Literal
 
 import torch
 
+from lgan.bench.codes import codes
 from lgan.bench.config import BenchConfig
 from lgan.bench.cross_validation import cross_validation
 from lgan.bench.epoch import epoch
@@ -49,6 +50,7 @@ BENCHMARKS: dict[str, BenchmarkSpec] = {
     "cv": BenchmarkSpec(
         cross_validation, "Ten folds side by side beside PyG's GIN, fold after fold", "any"
     ),
+    "codes": BenchmarkSpec(codes, "Structural pair codes: their cost, and an epoch's", "cpu"),
     "explain": BenchmarkSpec(explain, "Edge explanations beside PyG's CaptumExplainer", "any"),
     "prepare": BenchmarkSpec(prepare, "COLLAB from its zip, and from the cache", "cpu"),
     "scaling": BenchmarkSpec(scaling, "Time and memory of a layer against size", "any"),

@@ -1,5 +1,6 @@
 """`lgan wl`: which tests tell two graphs apart, and the tables of the hierarchy."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,7 +25,8 @@ def wl(
         list[str],
         typer.Argument(
             help="Two graphs, or `hierarchy`. A graph is a name (rook4x4, csl(41,9), cfi(k4)), "
-            "a graph6 string, a file with an edge `u v` a line, or smiles:… for a molecule."
+            "a graph6 string, a file with an edge `u v` a line, or a molecule in SMILES "
+            "(smiles:… where that could be a graph6 string too)."
         ),
     ],
     test: Annotated[
@@ -86,13 +88,20 @@ def wl(
 
 def _graph(text: str) -> "nx.Graph":
     if text.startswith("smiles:"):
-        return _molecule(text.removeprefix("smiles:"))
+        smiles = text.removeprefix("smiles:")
+        molecule = _molecule(smiles)
+        if molecule is None:
+            raise typer.BadParameter(f"{smiles!r} is not a SMILES string that RDKit can read.")
+        return molecule
     if Path(text).is_file():
         return _edge_list(Path(text))
     try:
         return named_graph(text)
     except ValueError as error:
-        raise typer.BadParameter(f"{error} It is no file either.") from error
+        molecule = _molecule(text) if find_spec("rdkit") else None
+        if molecule is None:
+            raise typer.BadParameter(f"{error} It is no file and no SMILES either.") from error
+        return molecule
 
 
 def _edge_list(path: Path) -> "nx.Graph":
@@ -111,11 +120,12 @@ def _edge_list(path: Path) -> "nx.Graph":
     return graph
 
 
-def _molecule(smiles: str) -> "nx.Graph":
+def _molecule(smiles: str) -> "nx.Graph | None":
     networkx, chemistry = require("networkx"), require("rdkit.Chem")
-    molecule: Any = chemistry.MolFromSmiles(smiles)
+    with require("rdkit.rdBase").BlockLogs():  # a string that is no SMILES is told by us
+        molecule: Any = chemistry.MolFromSmiles(smiles)
     if molecule is None:
-        raise typer.BadParameter(f"{smiles!r} is not a SMILES string that RDKit can read.")
+        return None
     graph = networkx.Graph()
     for atom in molecule.GetAtoms():
         graph.add_node(atom.GetIdx(), label=atom.GetSymbol())

@@ -15,6 +15,7 @@ from lgan.experiment.settings import Settings, settings_for
 from lgan.explain.evaluate import Evaluation, evaluate, over_models
 from lgan.explain.ground_truth import nitro_and_amino
 from lgan.explain.integrated_gradients import METHOD
+from lgan.explain.made import typed_command
 from lgan.explain.methods import METHODS
 from lgan.graph import GraphUnion
 from lgan.train import predict
@@ -175,7 +176,7 @@ def score_explanations(
         evaluations=tuple(evaluations),
         summary=over_models(evaluations),
         bar=case.bar,
-        environment=environment(torch.device(device)),
+        environment={**environment(torch.device(device)), "command": typed_command()},
     )
 
 
