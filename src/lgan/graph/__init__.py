@@ -1,11 +1,11 @@
 """Pure functions on the tensors of a graph: edges, triangles, twins, ego line graphs, unions."""
 
-from lgan.graph.cells import Cells, Lift
+from lgan.graph.cells import Cells
 from lgan.graph.edges import undirected_pairs, validate_edge_index
 from lgan.graph.ego_lines import EgoLines
 from lgan.graph.triangles import triangles
 from lgan.graph.twins import twin_classes
-from lgan.graph.union import GraphBatch, GraphUnion
+from lgan.graph.union import GraphBatch, GraphUnion, Lift
 
 __all__ = [
     "Cells",

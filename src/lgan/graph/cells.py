@@ -4,19 +4,15 @@ A model that reads more than a graph's edges adds families of cells to the union
 out graph after graph like the nodes are, so that a batch of it is a set of ranges as well.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from lgan.graph.segments import concat_ranges, lengths_to_ptr
 
-if TYPE_CHECKING:
-    from lgan.graph.union import GraphUnion
-
-__all__ = ["NODES", "Cells", "Lift", "batch_cells", "cells_from_tensors", "cells_to_tensors"]
+__all__ = ["NODES", "Cells", "batch_cells", "cells_from_tensors", "cells_to_tensors"]
 
 # The family that every union has.
 NODES = "nodes"
@@ -55,23 +51,6 @@ class Cells:
         """The same cells on another device."""
         moved = {name: value.to(device) for name, value in self.fields.items()}
         return Cells(self.ptr.to(device), moved, self.points)
-
-
-@dataclass(frozen=True)
-class Lift:
-    """A transform that adds cells to a data set.
-
-    Attributes:
-        key: Names the transform and all its options: part of the key of a cache.
-        apply: Called with the union (on the CPU) and a progress callback that takes fractions.
-        refuse: Called before anything is built, with the name of the data set, its pairs
-            ``[2, P]`` and where the nodes of each graph begin ``[G + 1]``; raises an error where
-            the cells would not fit.
-    """
-
-    key: str
-    apply: Callable[["GraphUnion", Callable[[float], None]], dict[str, Cells]]
-    refuse: Callable[[str, Tensor, Tensor], None] | None = None
 
 
 def batch_cells(cells: Mapping[str, Cells], node_ptr: Tensor, ids: Tensor) -> dict[str, Cells]:

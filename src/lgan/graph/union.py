@@ -7,11 +7,11 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from lgan.graph.cells import Cells, Lift, batch_cells, cells_from_tensors, cells_to_tensors
+from lgan.graph.cells import Cells, batch_cells, cells_from_tensors, cells_to_tensors
 from lgan.graph.ego_lines import FIELDS, EgoLines
 from lgan.graph.segments import concat_ranges, lengths_to_ptr
 
-__all__ = ["GraphBatch", "GraphUnion"]
+__all__ = ["GraphBatch", "GraphUnion", "Lift"]
 
 # Fields of the ego line graphs that a union with structural codes has beside the others.
 CODES = ("code_table", "code_rows")
@@ -190,7 +190,7 @@ class GraphUnion:
             cells=cells_from_tensors(stored),
         )
 
-    def lifted(self, lift: Lift, progress: Callable[[float], None] | None = None) -> "GraphUnion":
+    def lifted(self, lift: "Lift", progress: Callable[[float], None] | None = None) -> "GraphUnion":
         """The same data set with the cells that a transform adds."""
         cells = lift.apply(self, progress or (lambda _: None))
         return replace(self, cells={**self.cells, **cells})
@@ -262,3 +262,20 @@ class GraphUnion:
         )
         cells = batch_cells(self.cells, self.node_ptr, ids) if self.cells else {}
         return GraphBatch(self.x[nodes], self.y[ids], ptr, ids, batch, cells=cells)
+
+
+@dataclass(frozen=True)
+class Lift:
+    """A transform that adds cells to a data set.
+
+    Attributes:
+        key: Names the transform and all its options: part of the key of a cache.
+        apply: Called with the union (on the CPU) and a progress callback that takes fractions.
+        refuse: Called before anything is built, with the name of the data set, its pairs
+            ``[2, P]`` and where the nodes of each graph begin ``[G + 1]``; raises an error where
+            the cells would not fit.
+    """
+
+    key: str
+    apply: Callable[[GraphUnion, Callable[[float], None]], dict[str, Cells]]
+    refuse: Callable[[str, Tensor, Tensor], None] | None = None
