@@ -79,6 +79,27 @@ def test_the_predicted_class_is_explained_by_default():
     torch.testing.assert_close(found.prediction, model(data)[0].softmax(-1).detach())
 
 
+def test_log_odds_of_two_classes_are_the_difference_of_their_logits():
+    data, model = graph(), network()
+    path = {"steps": 64, "max_steps": 64}
+    odds = lgan.attribute(model, data, 1, of="log-odds", **path)
+    one, other = (lgan.attribute(model, data, target, **path) for target in (1, 0))
+    torch.testing.assert_close(odds.edge_scores, one.edge_scores - other.edge_scores)
+    assert odds.output == pytest.approx(one.output - other.output)
+    assert (odds.of, one.of) == ("log-odds", "logit")
+
+
+def test_log_odds_do_not_change_with_a_number_added_to_all_logits():
+    data, model = graph(), lgan.LGAN(3, 8, 3, num_layers=2).double().eval()
+    before = lgan.attribute(model, data, 2, of="log-odds")
+    assert before.output == pytest.approx(float(torch.logit(before.prediction[2])))
+    assert before.complete
+    with torch.no_grad():
+        model.head.weight += torch.randn(model.head.weight.size(0), 1)
+    after = lgan.attribute(model, data, 2, of="log-odds")
+    torch.testing.assert_close(after.edge_scores, before.edge_scores)
+
+
 def test_triangles_get_what_goes_through_the_neighbour_branch():
     found = lgan.attribute(speaks_through_triangles_alone(), graph(1, 12, 0.6), target=0)
     pairs, scores = found.undirected()
@@ -246,6 +267,10 @@ def test_wrong_settings_are_refused():
         lgan.attribute(network(), graph(), target=2)
     with pytest.raises(ValueError, match="`baseline` must be 'empty', got 'mean'"):
         lgan.attribute(network(), graph(), baseline="mean")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="`of` must be 'logit' or 'log-odds', got 'odds'"):
+        lgan.attribute(network(), graph(), of="odds")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="need two classes or more"):
+        lgan.attribute(lgan.LGAN(3, 4, 1).double(), graph(), of="log-odds")
     with pytest.raises(ValueError, match="one class for each of 1 graphs, got 2"):
         attribute_all(network(), [graph()], [0, 1])
 

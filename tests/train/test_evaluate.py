@@ -78,7 +78,7 @@ def test_chunks_change_no_result(chunk, models, union, monkeypatch):
     whole = predict(model, union)
     right = HeldOut(union, HELD_OUT).correct(together)
     monkeypatch.setattr(evaluate, "CHUNK", chunk)
-    assert len(evaluate._chunks(union, torch.arange(46))) > 1
+    assert len(evaluate._pieces(union, torch.arange(46))) > 1
     torch.testing.assert_close(predict(model, union), whole)
     for a, b in zip(HeldOut(union, HELD_OUT).correct(together), right, strict=True):
         assert torch.equal(a, b)
@@ -107,3 +107,11 @@ def test_evaluation_leaves_mode_and_state_alone(training, models, union):
     assert together.training is training
     for name, tensor in together.state_dict().items():
         assert torch.equal(tensor, before[name]), name
+
+
+def test_batches_cut_anew_give_the_same_answers(models, union):
+    together, _ = models
+    kept, anew = HeldOut(union, HELD_OUT), HeldOut(union, HELD_OUT)
+    anew.batches = []  # what a data set does that is not on the device
+    for a, b in zip(kept.correct(together), anew.correct(together), strict=True):
+        assert torch.equal(a, b)

@@ -253,7 +253,7 @@ def test_state_of_another_run_is_refused(change, message, started, union, factor
 
 def test_half_precision_needs_a_gpu(union, factory, fold):
     config = replace(CONFIG, precision="bfloat16")
-    with pytest.raises(ValueError, match=r"'bfloat16'. needs a GPU, got a data set on cpu"):
+    with pytest.raises(ValueError, match=r"'bfloat16'. needs a GPU, got the device cpu"):
         _train(union, factory(), fold, [0], config=config)
 
 

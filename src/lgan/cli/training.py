@@ -88,8 +88,9 @@ def cv(
             epoch_progress(f"{dataset} {model}", settings.training.epochs, sizes) as on_epoch,
         ):
             result = run_network(
-                settings, union, fold, fair=fair, output=folder, resume=resume, on_epoch=on_epoch
-            )
+                settings, union, fold, fair=fair, device=place, output=folder, resume=resume,
+                on_epoch=on_epoch,
+            )  # fmt: skip
     if as_json:
         print_json(_summary(result, folder))
         return
@@ -158,8 +159,8 @@ def train(
     ):
         trained = train_one(
             factory(settings, union), union, folds=fold, config=settings.training,
-            captured=spec.captured, output=folder, resume=resume, model=settings.about(),
-            on_epoch=on_epoch,
+            captured=spec.captured, device=place, output=folder, resume=resume,
+            model=settings.about(), on_epoch=on_epoch,
         )  # fmt: skip
     path = folder / "model.safetensors"
     Checkpoint(

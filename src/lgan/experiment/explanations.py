@@ -74,7 +74,7 @@ CASES: dict[str, ExplanationCase] = {
         dataset="Mutagenicity",
         classes=(0,),
         bar=0.90,
-        given={"num_layers": 3, "readout": "sum", "epochs": 16, "lr": 0.005, "batch_size": 64},
+        given={"num_layers": 3, "readout": "sum", "epochs": 30, "lr": 0.002, "batch_size": 64},
         truth="the N-O and N-H bonds of all NO2 and NH2 groups, in mutagens that have any",
     ),
 }

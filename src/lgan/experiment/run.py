@@ -1,5 +1,6 @@
 """One experiment from end to end: data, model, folds, record."""
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,6 +17,8 @@ from lgan.train import CVResult, OnEpoch, cross_validate
 from lgan.zoo import KernelSpec, NetworkSpec, model_spec
 
 __all__ = ["factory", "fitted", "network_spec", "prepare", "run_kernel", "run_network"]
+
+logger = logging.getLogger(__name__)
 
 Progress = Callable[[float], None]
 
@@ -40,7 +43,10 @@ def prepare(
     device: torch.device | str = "cpu",
     progress: Progress | None = None,
 ) -> GraphUnion:
-    """The data set in the form the network reads, checked, on the device to train on."""
+    """The data set in the form the network reads, checked, on the device to train on.
+
+    A data set larger than the memory budget stays in main memory.
+    """
     spec = network_spec(settings.model)
     union = load(
         settings.dataset,
@@ -56,7 +62,21 @@ def prepare(
     )
     if spec.check is not None:
         spec.check(union, settings.flat())
-    return union.to(device) if torch.device(device).type != "cpu" else union
+    return _placed(union, torch.device(device), settings.training.memory_budget)
+
+
+def _placed(union: GraphUnion, device: torch.device, budget: int) -> GraphUnion:
+    """The data set on the device, or where it is if it would not fit there."""
+    if device.type == "cpu":
+        return union
+    if union.nbytes > budget:
+        logger.warning(
+            "%s takes %.1f GiB, more than the memory budget of %.1f GiB: it stays in main memory, "
+            "and its batches are moved to the GPU one by one.",
+            union.name, union.nbytes / 2**30, budget / 2**30,
+        )  # fmt: skip
+        return union
+    return union.to(device)
 
 
 def factory(settings: Settings, union: GraphUnion) -> Callable[[], nn.Module]:
@@ -80,6 +100,7 @@ def run_network(
     fold: Tensor,
     *,
     fair: bool = False,
+    device: torch.device | None = None,
     output: Path | None = None,
     resume: bool = False,
     on_epoch: OnEpoch | None = None,
@@ -91,6 +112,7 @@ def run_network(
         union: The data set.
         fold: The test fold of every graph ``[G]``.
         fair: Also train the models of the rule ``fair``.
+        device: Where to train; by default where the data set is.
         output: Folder for states and the record.
         resume: Go on from the state there.
         on_epoch: Called after every epoch.
@@ -104,6 +126,7 @@ def run_network(
         fair=fair,
         captured=spec.captured,
         rows=None if spec.rows is None else spec.rows(union),
+        device=device,
         output=output,
         resume=resume,
         model=settings.about(),

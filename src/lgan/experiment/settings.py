@@ -86,6 +86,7 @@ def settings_for(model: str, dataset: str, **given: Any) -> Settings:
             f"Choose from: {', '.join(sorted(known | TRAINING | DATA | {'hidden'}))}."
         )
     usual = {**BASE, "readout": about.readout, "features": about.features, "compress": True}
+    usual["seed"] = TrainConfig.seed  # some kernels draw at random too
     chosen = {**usual, **spec.defaults, **TUNED.get(model, {}).get(dataset, {}), **given}
     compress = bool(chosen["compress"]) and isinstance(spec, NetworkSpec) and spec.compress
     return Settings(

@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import nn
 
-from lgan.explain.attribution import Attribution
+from lgan.explain.attribution import Attribution, Explained
 from lgan.explain.integrated_gradients import (
     METHOD,
     checked_target,
@@ -30,6 +30,7 @@ def attribute(
     tolerance: float = 0.01,
     max_steps: int = 2048,
     order: int = 2,
+    of: Explained = "logit",
     method: str = METHOD,
     seed: int = 0,
 ) -> Attribution:
@@ -52,6 +53,8 @@ def attribute(
         max_steps: Points after which no more are added. Where the gap is still above the
             tolerance the result says so: ``complete=False``.
         order: Points of one Gauss-Legendre panel.
+        of: What is explained of the class: its ``"logit"``, or its ``"log-odds"``, which say why
+            this class rather than another (with two classes the difference of the logits).
         method: Another method of :data:`lgan.explain.METHODS`, for comparison. Its scores have no
             sum to reach, and none of the settings of the path.
         seed: Fixes methods that draw random numbers.
@@ -66,14 +69,14 @@ def attribute(
     """
     if method == METHOD:
         path = Path(steps, max(max_steps, steps), tolerance, order, baseline)
-        return integrated_gradients(model, [data], [target], path)[0]
+        return integrated_gradients(model, [data], [target], path, of=of)[0]
     explain = method_spec(method).explain
     with evaluating(model):
         subject = prepared(model, [data])[0]
         ends = outputs_at_ends(model, SubjectUnion.of([subject]))[:, 0]
         target = checked_target(target, ends[1])
         scores = explain(model, [subject], [target], seed)[0].to(ends)
-    found = Attribution.of(subject, scores, ends, target=target, method=method)
+    found = Attribution.from_scores(subject, scores, ends, target=target, method=method, of=of)
     return found.to(data.edge_index.device)
 
 
@@ -83,6 +86,7 @@ def attribute_all(
     targets: Sequence[int | None] | None = None,
     *,
     path: Path | None = None,
+    of: Explained = "logit",
 ) -> list[Attribution]:
     """:func:`attribute` for many graphs at once, several in every batch.
 
@@ -91,10 +95,11 @@ def attribute_all(
         graphs: Graphs, each as :func:`attribute` takes it.
         targets: Class to explain for each; the predicted ones by default.
         path: How the integrals are taken.
+        of: What is explained of a class.
     """
     targets = [None] * len(graphs) if targets is None else targets
     if len(targets) != len(graphs):
         raise ValueError(
             f"`targets` must have one class for each of {len(graphs)} graphs, got {len(targets)}."
         )
-    return integrated_gradients(model, graphs, targets, path)
+    return integrated_gradients(model, graphs, targets, path, of=of)

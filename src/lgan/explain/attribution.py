@@ -1,14 +1,16 @@
 """What an explanation of one prediction holds."""
 
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from lgan.explain.subject import Subject
 
-__all__ = ["Attribution", "completeness"]
+__all__ = ["Attribution", "Explained", "completeness", "explained_output"]
+
+Explained = Literal["logit", "log-odds"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,13 +29,14 @@ class Attribution:
             triangle ``[T]``. It is contained in the scores of the three edges, not added to them.
         target: The class explained.
         prediction: Probabilities of the classes for the full graph ``[C]``.
-        output: The explained output (a logit) for the full graph.
+        output: What is explained (a logit, or log-odds) for the full graph.
         baseline_output: The same for the baseline.
         gap: ``|sum of scores - (output - baseline_output)|``; NaN for methods without that law.
         relative_gap: ``gap / |output - baseline_output|``.
         steps: Points of the path at which gradients were taken.
         complete: Whether the gap is below the tolerance.
         method: Name of the method.
+        of: What was explained: the ``"logit"`` of the class, or its ``"log-odds"``.
     """
 
     edge_index: Tensor
@@ -50,9 +53,10 @@ class Attribution:
     steps: int
     complete: bool
     method: str
+    of: Explained = "logit"
 
     @staticmethod
-    def of(
+    def from_scores(
         subject: Subject,
         scores: Tensor,
         ends: Tensor,
@@ -62,6 +66,7 @@ class Attribution:
         sides: Tensor | None = None,
         steps: int = 0,
         tolerance: float | None = None,
+        of: Explained = "logit",
     ) -> "Attribution":
         """The scores of the undirected edges of a graph, and all that follows from them.
 
@@ -75,11 +80,13 @@ class Attribution:
             steps: Points at which gradients were taken.
             tolerance: Gap that is good enough; ``None`` for methods whose scores have no sum to
                 reach.
+            of: What was explained.
         """
         found, entry_triangle = subject.triangles()
         sides = torch.zeros_like(entry_triangle, dtype=scores.dtype) if sides is None else sides
-        baseline_output, output = ends[:, target].tolist()
-        gap, relative_gap, complete = completeness(scores, ends[:, target], tolerance)
+        values = explained_output(ends, target, of)
+        baseline_output, output = values.tolist()
+        gap, relative_gap, complete = completeness(scores, values, tolerance)
         (u, v), half = subject.lines.pair_index.long(), scores / 2
         nodes = scores.new_zeros(subject.num_nodes)
         return Attribution(
@@ -97,6 +104,7 @@ class Attribution:
             steps=steps if subject.num_pairs else 0,
             complete=complete,
             method=method,
+            of=of,
         )
 
     @property
@@ -151,6 +159,30 @@ class Attribution:
             f"output={self.output:.4g}, baseline_output={self.baseline_output:.4g}, "
             f"gap={self.gap:.2g} ({state}), method={self.method!r})"
         )
+
+
+def explained_output(outputs: Tensor, target: int | Tensor, of: Explained) -> Tensor:
+    r"""What is explained, of the outputs of a model.
+
+    The logits of a classifier mean nothing alone: adding a number to all of them changes no
+    probability. The log-odds of a class, :math:`\log \frac{p}{1 - p} = z_t - \log \sum_{c \ne t}
+    e^{z_c}`, do not change either, and with two classes are the difference of the logits.
+
+    Args:
+        outputs: Logits ``[*, C]``.
+        target: The class, one for all or one for each ``[*]``.
+        of: ``"logit"`` or ``"log-odds"``.
+    """
+    index = torch.as_tensor(target, device=outputs.device).expand(outputs.shape[:-1])[..., None]
+    logit = outputs.gather(-1, index)[..., 0]
+    if of == "logit":
+        return logit
+    if of != "log-odds":
+        raise ValueError(f"`of` must be 'logit' or 'log-odds', got {of!r}.")
+    if outputs.size(-1) < 2:
+        raise ValueError("The log-odds of a class need two classes or more, got a single output.")
+    others = outputs.scatter(-1, index, -torch.inf)
+    return logit - others.logsumexp(-1)
 
 
 def completeness(

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lgan.explain.attribution import Attribution, completeness
+from lgan.explain.attribution import Attribution, Explained, completeness, explained_output
 from lgan.explain.masking import dtype_of, evaluating, masked_outputs, prepared
 from lgan.explain.path import Panel, Path, worst
 from lgan.explain.subject import Subject, SubjectUnion
@@ -43,6 +43,8 @@ def integrated_gradients(
     graphs: Sequence[Any],
     targets: Sequence[int | None],
     path: Path | None = None,
+    *,
+    of: Explained = "logit",
 ) -> list[Attribution]:
     """Attributions of several graphs, computed together.
 
@@ -51,13 +53,14 @@ def integrated_gradients(
         graphs: Graphs in any form that :func:`lgan.attribute` takes.
         targets: Class to explain for each; ``None`` for the predicted one.
         path: How the integral is taken.
+        of: What is explained of a class, see :func:`explained_output`.
     """
     path = path or Path()
     found: list[Attribution] = []
     with evaluating(model):
         for union in unions(prepared(model, graphs), path.steps):
             wanted = targets[len(found) : len(found) + len(union.subjects)]
-            integrals = _integrate(model, union, wanted, path)
+            integrals = _integrate(model, union, wanted, path, of)
             found += [integral.attribution(path) for integral in integrals]
     return [f.to(graph.edge_index.device) for f, graph in zip(found, graphs, strict=True)]
 
@@ -65,9 +68,10 @@ def integrated_gradients(
 class _Integral:
     """What is known so far of the integral of one graph."""
 
-    def __init__(self, subject: Subject, target: int | None) -> None:
+    def __init__(self, subject: Subject, target: int | None, of: Explained) -> None:
         self.subject = subject
         self.wanted = target
+        self.of = of
         self.outputs: dict[float, Tensor] = {}  # by point of the path
         self.panels: list[Panel] = []
         self.steps = 0
@@ -82,12 +86,17 @@ class _Integral:
         """The class that is explained."""
         return checked_target(self.wanted, self.outputs[1.0])
 
+    def value(self, *points: float) -> Tensor:
+        """What is explained, at points where the outputs are known."""
+        outputs = torch.stack([self.outputs[point] for point in points])
+        return explained_output(outputs, self.target, self.of)
+
     def next_panels(self, path: Path) -> list[tuple[float, float]]:
         """Panels to look at next; none where the integral is good enough, or can be no better."""
         if not self.panels:
             return path.first()
         scores = torch.stack([panel.scores for panel in self.panels]).sum(0)
-        *_, complete = completeness(scores, self.ends[:, self.target], path.tolerance)
+        *_, complete = completeness(scores, self.value(0.0, 1.0), path.tolerance)
         room = (path.max_steps - self.steps) // (2 * path.order)
         if complete or room < 1:
             return []
@@ -97,7 +106,7 @@ class _Integral:
 
     def attribution(self, path: Path) -> Attribution:
         """The result."""
-        return Attribution.of(
+        return Attribution.from_scores(
             self.subject,
             torch.stack([panel.scores for panel in self.panels]).sum(0),
             self.ends,
@@ -106,14 +115,19 @@ class _Integral:
             sides=torch.stack([panel.sides for panel in self.panels]).sum(0),
             steps=self.steps,
             tolerance=path.tolerance,
+            of=self.of,
         )
 
 
 def _integrate(
-    model: nn.Module, union: SubjectUnion, targets: Sequence[int | None], path: Path
+    model: nn.Module,
+    union: SubjectUnion,
+    targets: Sequence[int | None],
+    path: Path,
+    of: Explained,
 ) -> list[_Integral]:
     """Attempt after attempt, until every graph adds up or has all the steps it may have."""
-    integrals = [_Integral(s, t) for s, t in zip(union.subjects, targets, strict=True)]
+    integrals = [_Integral(s, t, of) for s, t in zip(union.subjects, targets, strict=True)]
     going = integrals
     while going:
         asked = [integral.next_panels(path) for integral in going]
@@ -143,7 +157,7 @@ def _look(
     inside = [[low + (high - low) * x for low, high in p for x in rule.tolist()] for _, p in todo]
     alpha = _side_by_side(inside, model, union)
     target = torch.tensor([integral.target for integral, _ in todo], device=alpha.device)
-    by_pair, by_entry = _gradients(model, union, alpha, target)
+    by_pair, by_entry = _gradients(model, union, alpha, target, todo[0][0].of)
     parts = zip(
         todo,
         by_pair.split(torch.diff(union.pair_ptr).tolist(), 1),
@@ -158,8 +172,8 @@ def _look(
         )
         for k, (low, high) in enumerate(wanted):
             width = high - low
-            rise = integral.outputs[high] - integral.outputs[low]
-            gap = float(width * scores[k].sum() - rise[integral.target])
+            rise = integral.value(low, high).diff()
+            gap = float(width * scores[k].sum() - rise)
             integral.panels.append(Panel(low, high, width * scores[k], width * sides[k], gap))
         integral.steps += count if integral.subject.num_pairs else 0
 
@@ -181,7 +195,7 @@ def _outputs(model: nn.Module, union: SubjectUnion, alpha: Tensor) -> Tensor:
 
 
 def _gradients(
-    model: nn.Module, union: SubjectUnion, alpha: Tensor, target: Tensor
+    model: nn.Module, union: SubjectUnion, alpha: Tensor, target: Tensor, of: Explained
 ) -> tuple[Tensor, Tensor]:
     """Changes along the path by pair ``[S, P]``, and by triangle entry ``[S, M]``."""
     lines = union.batch.lines
@@ -195,8 +209,8 @@ def _gradients(
         mask.requires_grad_()
         side_mask = lines.side_product(mask)
         outputs = masked_outputs(model, union, mask, side_mask)
-        index = target[None, :, None].expand(outputs.size(0), -1, 1)
-        pairs, sides = mask_gradients(model, outputs.gather(2, index), mask, side_mask)
+        explained = explained_output(outputs, target, of)
+        pairs, sides = mask_gradients(model, explained, mask, side_mask)
         by_pair.append(pairs)
         # The product of three equal masks alpha changes by 3 alpha² along the path.
         slope = 3 * piece[:, union.entry_graph] ** 2

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from lgan.explain import peers
+from lgan.explain.attribution import explained_output
 from lgan.explain.integrated_gradients import METHOD, integrated_gradients, mask_gradients, unions
 from lgan.explain.masking import dtype_of, masked_outputs
 from lgan.explain.subject import Subject
@@ -23,8 +24,8 @@ class MethodSpec:
     Attributes:
         explain: Called with a model in evaluation mode, graphs on its device, the class to explain
             for each and a seed; gives a score for every undirected edge of every graph. Larger
-            means more important for the class. A method that learns from many graphs learns from
-            these.
+            means more important for the class; gradients are those of its log-odds. A method that
+            learns from many graphs learns from these.
         random: Whether the scores depend on the seed.
         reference: Where it comes from.
     """
@@ -37,7 +38,8 @@ class MethodSpec:
 def _integrated_gradients(
     model: nn.Module, graphs: Sequence[Subject], targets: Sequence[int], seed: int
 ) -> list[Tensor]:
-    return [found.undirected()[1] for found in integrated_gradients(model, graphs, targets)]
+    found = integrated_gradients(model, graphs, targets, of="log-odds")
+    return [each.undirected()[1] for each in found]
 
 
 def _gradient(
@@ -55,7 +57,7 @@ def _gradient(
         side_mask = union.batch.lines.side_product(mask)
         outputs = masked_outputs(model, union, mask, side_mask)[0]
         wanted = torch.tensor(targets[len(scores) : len(scores) + len(outputs)])
-        chosen = outputs.gather(1, wanted.to(outputs.device)[:, None])
+        chosen = explained_output(outputs, wanted.to(outputs.device), "log-odds")
         by_pair, _ = mask_gradients(model, chosen, mask, side_mask)
         scores += by_pair[0].split(torch.diff(union.pair_ptr).tolist())
     return scores

@@ -61,6 +61,18 @@ class GraphBatch:
         place = torch.arange(self.num_nodes, device=self.ptr.device)
         return torch.searchsorted(self.ptr[1:], place, right=True).clamp_(max=self.num_graphs - 1)
 
+    def to(self, device: torch.device | str) -> "GraphBatch":
+        """The same batch on another device."""
+        return GraphBatch(
+            x=self.x.to(device),
+            y=self.y.to(device),
+            ptr=self.ptr.to(device),
+            ids=self.ids.to(device),
+            lines=self.lines.to(device),
+            node_weight=None if self.node_weight is None else self.node_weight.to(device),
+            cells={name: family.to(device) for name, family in self.cells.items()},
+        )
+
     @cached_property
     def edge_index(self) -> Tensor:
         """Both directions of every edge ``[2, 2 P]``, for layers of PyG."""
@@ -199,6 +211,11 @@ class GraphUnion:
     def num_graphs(self) -> int:
         """Number of graphs."""
         return self.y.numel()
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of all tensors."""
+        return sum(tensor.nbytes for tensor in self.tensors().values())
 
     def __len__(self) -> int:
         return self.num_graphs

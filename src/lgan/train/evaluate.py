@@ -1,6 +1,6 @@
 """Predictions of stacked models on their own held-out graphs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -24,7 +24,7 @@ def predict(model: nn.Module, union: GraphUnion, ids: Tensor | None = None) -> T
     ids = torch.arange(union.num_graphs, device=union.device) if ids is None else ids
     was_training = model.training
     model.eval()
-    out = torch.cat([model(batch) for batch in _chunks(union, ids)], -2)
+    out = torch.cat([model(union.batch(piece)) for piece in _pieces(union, ids)], -2)
     model.train(was_training)
     return out
 
@@ -39,18 +39,28 @@ class HeldOut:
     Args:
         union: The data set.
         held_out: Graphs of every model.
+        device: Where the models are; by default where the data set is.
     """
 
-    def __init__(self, union: GraphUnion, held_out: Sequence[Tensor]) -> None:
+    def __init__(
+        self,
+        union: GraphUnion,
+        held_out: Sequence[Tensor],
+        device: torch.device | None = None,
+    ) -> None:
         self.union = union
+        self.device = device or union.device
         self.held_out = [ids.to(union.device) for ids in held_out]
         everything = torch.unique(torch.cat(self.held_out))
         load = int(union.load[everything].sum()) * len(held_out)
-        if union.device.type != "cpu" and load < SHARED:
+        if self.device.type != "cpu" and load < SHARED:
             self.groups = [_Group(slice(0, len(held_out)), everything)]
         else:
             self.groups = _same_graphs(self.held_out)
-        self.batches = [_chunks(union, group.ids) for group in self.groups]
+        self.pieces = [_pieces(union, group.ids) for group in self.groups]
+        # A data set that is not on the device did not fit there: its batches come and go.
+        resident = union.device.type == self.device.type
+        self.batches = [[union.batch(p) for p in ps] for ps in self.pieces] if resident else []
         self.stack: nn.Module | None = None
         self.views: list[nn.Module] = []
 
@@ -61,8 +71,9 @@ class HeldOut:
             self.stack = model
             self.views = [model_view(model, group.index) for group in self.groups]
         right: list[Tensor] = [torch.empty(0)] * len(self.held_out)
-        for group, view, batches in zip(self.groups, self.views, self.batches, strict=True):
-            guess = torch.cat([view(batch) for batch in batches], -2).argmax(-1)
+        for i, (group, view) in enumerate(zip(self.groups, self.views, strict=True)):
+            guess = torch.cat([view(batch) for batch in self._cut(i)], -2).argmax(-1)
+            guess = guess.to(self.union.device)
             answers = (guess == self.union.y[group.ids]).view(-1, group.ids.numel())
             for row, k in enumerate(range(len(self.held_out))[group.models]):
                 mine = self.held_out[k]
@@ -71,6 +82,12 @@ class HeldOut:
                 right[k] = answers[row, place]
         # All answers as one vector: the host waits for the device once, not once a model.
         return list(torch.split(torch.cat(right).cpu(), [ids.numel() for ids in self.held_out]))
+
+    def _cut(self, group: int) -> Iterable[GraphBatch]:
+        """The batches of a group, kept or cut anew."""
+        if self.batches:
+            return self.batches[group]
+        return (self.union.batch(piece).to(self.device) for piece in self.pieces[group])
 
 
 @dataclass(frozen=True)
@@ -103,9 +120,9 @@ def _same_graphs(held_out: Sequence[Tensor]) -> list[_Group]:
     return groups
 
 
-def _chunks(union: GraphUnion, ids: Tensor) -> list[GraphBatch]:
-    """The graphs in order, in batches of bounded size."""
+def _pieces(union: GraphUnion, ids: Tensor) -> list[Tensor]:
+    """The graphs in order, in pieces of bounded size."""
     load = torch.cumsum(union.load[ids], 0)
     part = (load / CHUNK).floor().long()
     counts = torch.unique_consecutive(part, return_counts=True)[1].tolist()
-    return [union.batch(piece) for piece in torch.split(ids, counts or [0])]
+    return list(torch.split(ids, counts or [0]))

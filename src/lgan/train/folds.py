@@ -32,6 +32,7 @@ def cross_validate(
     fair: bool = False,
     captured: bool = True,
     rows: Tensor | None = None,
+    device: torch.device | None = None,
     output: Path | str | None = None,
     resume: bool = False,
     model: dict[str, Any] | None = None,
@@ -49,6 +50,7 @@ def cross_validate(
             fold out as an inner hold-out, for the rule ``fair``.
         captured: Replay steps on a GPU; for models that never ask the host.
         rows: Rows of the largest activations of every graph ``[G]``; by default its nodes.
+        device: Where to train; by default where the data set is.
         output: Folder for the state after every epoch and the record ``result.json``.
         resume: Go on from the state in ``output``.
         model: Name and options of the model, for the record.
@@ -71,6 +73,7 @@ def cross_validate(
         fair=fair,
         captured=captured,
         rows=rows,
+        device=device,
         output=output,
         resume=resume,
         on_epoch=on_epoch,
@@ -88,6 +91,7 @@ def cross_validate_variants(
     fair: bool = False,
     captured: bool = True,
     rows: Tensor | None = None,
+    device: torch.device | None = None,
     output: Path | str | None = None,
     resume: bool = False,
     on_epoch: OnEpoch | None = None,
@@ -101,6 +105,7 @@ def cross_validate_variants(
         fair: Also train the models of the rule ``fair``.
         captured: Replay steps on a GPU.
         rows: Rows of the largest activations of every graph ``[G]``.
+        device: Where to train; by default where the data set is.
         output: Folder for the state after every epoch.
         resume: Go on from the state in ``output``.
         on_epoch: Called after every epoch; the curves hold the models variant after variant.
@@ -133,6 +138,7 @@ def cross_validate_variants(
                 jobs[start : start + together],
                 groups=fold,
                 captured=captured,
+                device=device,
                 state=state,
                 resume=resume,
                 on_epoch=on_epoch,
@@ -150,8 +156,17 @@ def cross_validate_variants(
     results = []
     for index, variant in enumerate(variants):
         mine = slice(index * each, (index + 1) * each)
-        info = {"variants_side_by_side": len(variants)} if len(variants) > 1 else {}
-        results.append(_result(union, jobs[mine], curves.cut(mine), number, variant, fold, info))
+        info: dict[str, Any] = {}
+        if len(variants) > 1:
+            info["variants_side_by_side"] = len(variants)
+        info |= {
+            "folds": fold.tolist(),
+            "graphs": union.num_graphs,
+            "nodes": union.original_nodes,
+            "environment": environment(device or union.device),
+            "peak_memory": peak_memory(device or union.device),
+        }
+        results.append(_result(union.name, jobs[mine], curves.cut(mine), number, variant, info))
     return results
 
 
@@ -196,17 +211,16 @@ def _joined(parts: list[Curves]) -> Curves:
 
 
 def _result(
-    union: GraphUnion,
+    dataset: str,
     jobs: list[Job],
     curves: Curves,
     number: int,
     variant: Variant,
-    fold: Tensor,
     info: dict[str, Any],
 ) -> CVResult:
     inner = jobs[number:]
     return CVResult(
-        dataset=union.name,
+        dataset=dataset,
         model=variant.about,
         config=asdict(variant.config),
         fold_sizes=[job.test.numel() for job in jobs[:number]],
@@ -216,12 +230,5 @@ def _result(
         inner_test=curves.test[number:],
         inner_validation=curves.validation[number:],
         seconds=curves.seconds,
-        info={
-            "folds": fold.tolist(),
-            "graphs": union.num_graphs,
-            "nodes": union.original_nodes,
-            "environment": environment(union.device),
-            "peak_memory": peak_memory(union.device),
-            **info,
-        },
+        info=info,
     )

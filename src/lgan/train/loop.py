@@ -123,6 +123,7 @@ def train_together(
     *,
     groups: Tensor,
     captured: bool = True,
+    device: torch.device | None = None,
     state: Path | None = None,
     resume: bool = False,
     on_epoch: OnEpoch | None = None,
@@ -133,19 +134,22 @@ def train_together(
     of its loss and of its batch statistics, which makes this exactly as many separate trainings.
 
     Args:
-        union: The data set, on the device to train on.
+        union: The data set.
         variants: How models are built and trained; each job is a model of one of them.
         jobs: What each model trains and is tested on.
         groups: Group of every graph; batches hold each group in its proportion ``[G]``.
         captured: Replay steps on a GPU; for models that never ask the host.
+        device: Where to train; by default where the data set is. A data set that is elsewhere
+            stays there, and its batches are moved one by one.
         state: File that holds the state after every epoch.
         resume: Go on from ``state`` where it exists.
         on_epoch: Called after every epoch.
     """
     chosen = [variants[job.variant] for job in jobs]
     config = _shared_config(variants)
+    device = device or union.device
     models = [drawn(v.factory, job.seed) for v, job in zip(chosen, jobs, strict=True)]
-    model = stack(models).to(union.device).train()
+    model = stack(models).to(device).train()
     rates = torch.tensor([v.config.lr for v in chosen], dtype=torch.float64)
     decays = torch.tensor([v.config.weight_decay for v in chosen], dtype=torch.float64)
     optimizer = StackedAdam(model, rates, decays)
@@ -154,19 +158,19 @@ def train_together(
     done = 0
     if resume and state is not None and state.exists():
         done = _load_state(state, model, optimizer, curves, fingerprint)
-    seen = torch.stack([job.train for job in jobs]).to(union.device)
+    seen = torch.stack([job.train for job in jobs]).to(device)
     half = config.precision == "bfloat16"
-    if half and union.device.type != "cuda":
+    if half and device.type != "cuda":
         raise ValueError(
-            f"`precision='bfloat16'` needs a GPU, got a data set on {union.device}. "
-            "Train in float32, or move the data set to a GPU."
+            f"`precision='bfloat16'` needs a GPU, got the device {device}. "
+            "Train in float32, or on a GPU."
         )
     step = partial(_step, model, optimizer, half=half)
     replayed = captured and union.device.type != "cpu"
     steps = (CapturedSteps if replayed else Steps)(union, seen, step)
-    tested = HeldOut(union, [torch.cat([job.test, job.validation]) for job in jobs])
+    tested = HeldOut(union, [torch.cat([job.test, job.validation]) for job in jobs], device)
 
-    with kernels.model_threads(union.device):
+    with kernels.model_threads(device):
         for epoch in range(done, config.epochs):
             begin = time.perf_counter()
             batches = epoch_batches(
@@ -199,11 +203,12 @@ class Steps:
 
     def run(self, batches: Sequence[Tensor], scale: Tensor) -> Tensor:
         """Train on the batches of an epoch; returns the mean losses ``[K]``, on the host."""
-        device = self.union.device
+        device = self.seen.device
         loss, scale = torch.zeros(self.seen.size(0), device=device), scale.to(device)
-        for batch in batches:
-            ids = batch.to(device)
-            loss += self.step(self.union.batch(ids), self.seen[:, ids], scale)
+        for ids in batches:
+            batch = self.union.batch(ids.to(self.union.device))
+            batch = batch if device == self.union.device else batch.to(device)
+            loss += self.step(batch, self.seen[:, batch.ids], scale)
         return loss.cpu() / len(batches)
 
 

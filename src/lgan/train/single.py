@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from lgan.data.splits import check_folds, stratified_folds
@@ -40,6 +41,7 @@ def train_one(
     folds: int | Tensor = 10,
     config: TrainConfig | None = None,
     captured: bool = True,
+    device: torch.device | None = None,
     output: Path | str | None = None,
     resume: bool = False,
     model: dict[str, Any] | None = None,
@@ -55,6 +57,7 @@ def train_one(
         folds: Number of stratified folds the held-out part is one of, or the fold of every graph.
         config: Settings.
         captured: Replay steps on a GPU; for models that never ask the host.
+        device: Where to train; by default where the data set is.
         output: Folder for the state after every epoch.
         resume: Go on from the state in ``output``.
         model: Name and options of the model; a run that goes on must have the same.
@@ -71,6 +74,7 @@ def train_one(
         [job],
         groups=fold,
         captured=captured,
+        device=device,
         state=None if output is None else Path(output) / "state-0.safetensors",
         resume=resume,
         on_epoch=on_epoch,
@@ -82,7 +86,7 @@ def train_one(
         "loss": rounded(curves.loss[0].tolist(), 5),
         "config": asdict(config),
         "seconds": round(float(curves.seconds.sum()), 3),
-        "environment": environment(union.device),
-        "peak_memory": peak_memory(union.device),
+        "environment": environment(device or union.device),
+        "peak_memory": peak_memory(device or union.device),
     }
     return Trained(unstack(stacked, 0), int(curves.test[0, -1]) / held_out, info)

@@ -1,0 +1,62 @@
+import logging
+
+import pytest
+import torch
+
+import lgan
+from lgan.data import load_raw, stratified_folds
+from lgan.experiment import factory, network_spec, prepare, run_kernel, run_network, settings_for
+from lgan.experiment.run import _placed
+
+
+def _fold(y):
+    return stratified_folds(y, 3, seed=0)
+
+
+@pytest.mark.parametrize("name", ["lgan-code", "gin", "dgcnn", "cwn"])
+def test_a_network_runs_from_its_name_to_a_result(name):
+    settings = settings_for(name, "triangles", hidden=4, epochs=1, iterations=1, batch_size=8)
+    union = prepare(settings)
+    result = run_network(settings, union, _fold(union.y))
+    assert result.dataset == "triangles"
+    assert result.model["name"] == name
+    assert result.test.shape == (3, 1)
+
+
+def test_a_kernel_runs_from_its_name_to_a_result(tmp_path):
+    settings = settings_for("wl", "triangles")
+    raw = load_raw("triangles")
+    told = []
+    result = run_kernel(settings, raw, _fold(raw.y), output=tmp_path, progress=told.append)
+    assert result.rules == ("gin", "fold-max", "fair")
+    assert (tmp_path / "result.json").is_file()
+    assert told[-1] == 1
+
+
+def test_a_kernel_refuses_features_that_are_no_categories():
+    settings = settings_for("wl", "triangles", features="attributes")
+    raw = load_raw("triangles")
+    raw = raw.__class__(**{**vars(raw), "node_attributes": torch.rand(raw.num_nodes, 2)})
+    with pytest.raises(ValueError, match=r"'wl' compares categories of nodes, got .*'attributes'"):
+        run_kernel(settings, raw, _fold(raw.y))
+
+
+def test_a_kernel_is_no_network():
+    with pytest.raises(ValueError, match=r"'wl' is a graph kernel.*lgan cv"):
+        network_spec("wl")
+
+
+def test_the_factory_builds_the_model_with_all_options():
+    settings = settings_for("lgan", "triangles", comb="linear", hidden=6)
+    model = factory(settings, prepare(settings))()
+    assert isinstance(model, lgan.LGAN)
+    assert model.hidden_channels == 6
+    assert model.convs[0].comb == "linear"
+
+
+def test_a_data_set_larger_than_the_budget_stays_in_main_memory(caplog):
+    union = lgan.load("triangles")
+    with caplog.at_level(logging.WARNING):
+        assert _placed(union, torch.device("cuda"), budget=union.nbytes - 1) is union
+    assert "batches are moved to the GPU one by one" in caplog.text
+    assert _placed(union, torch.device("cpu"), budget=1) is union

@@ -1,0 +1,67 @@
+import pytest
+
+from lgan.experiment import BASE, settings_for
+from lgan.experiment.settings import accepted
+from lgan.experiment.tuned import TUNED
+from lgan.zoo import MODELS, NetworkSpec
+
+
+def test_what_is_given_wins_over_what_was_tuned_and_that_over_the_usual(monkeypatch):
+    monkeypatch.setitem(TUNED, "lgan", {"MUTAG": {"dropout": 0.3, "lr": 0.5, "hidden": 7}})
+    settings = settings_for("lgan", "MUTAG", lr=0.25)
+    assert settings.training.lr == 0.25
+    assert settings.options["dropout"] == 0.3
+    assert settings.hidden == 7
+    assert settings.options["num_layers"] == BASE["num_layers"]
+
+
+def test_settings_of_the_model_s_paper_win_over_the_usual():
+    assert settings_for("lgan-code", "triangles").options["residual"] is True
+    assert settings_for("lgan-code", "triangles").pair_code == "full"
+    assert settings_for("lgan", "triangles").pair_code == "none"
+
+
+def test_none_stands_for_not_given():
+    assert settings_for("gin", "MUTAG", lr=None) == settings_for("gin", "MUTAG")
+
+
+def test_twins_are_merged_only_for_models_that_read_classes():
+    assert settings_for("lgan", "MUTAG").compress
+    assert not settings_for("lgan", "MUTAG", compress=False).compress
+    assert not settings_for("gin", "MUTAG").compress
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_has_settings_that_it_takes(name):
+    settings = settings_for(name, "MUTAG")
+    assert set(settings.options) <= accepted(MODELS[name])
+    again = settings_for(name, "MUTAG", **settings.flat())
+    assert again == settings
+
+
+@pytest.mark.parametrize("name", TUNED)
+def test_tuned_settings_are_ones_the_model_takes(name):
+    spec = MODELS[name]
+    assert isinstance(spec, NetworkSpec)
+    for dataset, tuned in TUNED[name].items():
+        flat = settings_for(name, dataset).flat()
+        assert {key: flat[key] for key in tuned} == tuned
+
+
+def test_an_option_that_a_model_does_not_have_is_refused_with_those_it_has():
+    with pytest.raises(ValueError, match=r"'gin' has no option 'max_ring'\. Choose from: .*eps"):
+        settings_for("gin", "MUTAG", max_ring=6)
+
+
+def test_a_record_names_model_options_and_data():
+    about = settings_for("lgan", "triangles", dropout=0.25).about()
+    assert about["name"] == "lgan"
+    assert about["dropout"] == 0.25
+    assert {"features", "compress", "hidden"} <= set(about)
+
+
+def test_another_seed_changes_nothing_else():
+    settings = settings_for("lgan", "MUTAG")
+    other = settings.with_seed(9)
+    assert other.training.seed == 9
+    assert other.with_seed(settings.training.seed) == settings
