@@ -55,9 +55,13 @@ def test_where_standard_output_is_no_terminal_a_table_is_markdown(lgan, tmp_path
     assert ran.out.startswith("**Accuracy in percent, rule gin")
 
 
-@pytest.mark.parametrize("name", ["classification", "ablation", "expressivity", "explain"])
-def test_without_records_the_command_says_how_to_make_one(lgan, name):
-    ran = lgan("table", name)
+@pytest.mark.parametrize(
+    "words",
+    [["classification"], ["ablation"], ["expressivity"], ["explanations", "--show"]],
+    ids=lambda words: words[0],
+)
+def test_without_records_the_command_says_how_to_make_one(lgan, words):
+    ran = lgan("table", *words)
     assert ran.code == 1
     assert "There is no record" in ran.err
     assert "`lgan " in ran.err

@@ -1,17 +1,19 @@
 """`lgan table explanations`: how well explanations find what is known to matter."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lgan.cli import options
-from lgan.cli.screen import log, print_json, table
+from lgan.cli.screen import log
 from lgan.cli.setup import choose_device
+from lgan.cli.tabular import Format, show
+from lgan.tables.explanations import explanation_grids, read_explanations
 
 __all__ = ["explanations"]
 
-COLUMNS = ("auc", "auc_per_graph", "fidelity plus", "fidelity minus", "unfaithfulness", "stability")
 CASES = ("triangles", "motifs-ba", "motifs-tree", "mutagenicity")
 
 
@@ -20,6 +22,7 @@ def explanations(
         list[str] | None,
         typer.Argument(help=f"Cases: {', '.join(CASES)}.", show_default="all"),
     ] = None,
+    form: Format = None,
     seeds: Annotated[int, typer.Option(min=1, help="Models, each with a seed of its own.")] = 5,
     limit: Annotated[int, typer.Option(min=1, help="Graphs explained for each model.")] = 30,
     methods: Annotated[
@@ -28,41 +31,39 @@ def explanations(
     epochs: Annotated[
         int | None, typer.Option(min=1, help="Epochs of every model.", show_default="by case")
     ] = None,
+    only_show: Annotated[
+        bool, typer.Option("--show", help="Measure nothing, show the records there are.")
+    ] = False,
     device: options.Device = "cpu",
     root: options.Root = Path("data"),
     mirror: options.Mirror = None,
     output: Annotated[Path, typer.Option(help="Folder for NAME.json.")] = Path("results/explain"),
-    as_json: options.Json = False,
 ) -> None:
     """Train models on sets with a known truth, explain them by every method, and score that.
 
-    Example: lgan table explanations triangles motifs-ba --seeds 5
+    Examples: lgan table explanations triangles motifs-ba --seeds 5, lgan table explanations --show
     """
-    from lgan.experiment.explanations import score_explanations  # the training loads only here
-    from lgan.explain.methods import METHODS
+    if not only_show:
+        from lgan.experiment.explanations import score_explanations  # the training loads only here
+        from lgan.explain.methods import METHODS
 
-    records = {}
-    given = {} if epochs is None else {"epochs": epochs}
-    for name in names or CASES:
-        with log.status("") as status:
-            record = score_explanations(
-                name, seeds=range(seeds), limit=limit, methods=methods or METHODS, root=root,
-                mirror=mirror, device=choose_device(device), given=given, progress=status.update,
-            )  # fmt: skip
-        record.save(output / f"{name}.json")
-        records[name] = record.to_json()
-        if as_json:
-            continue
-        rows = [
-            [method, *(f"{n[key]:.3f} ± {n[f'{key} deviation']:.3f}" for key in COLUMNS[:2]),
-             *(f"{n[key]:.3f}" for key in COLUMNS[2:]), f"{n['seconds']:.2g} s"]
-            for method, n in record.summary.items()
-        ]  # fmt: skip
-        columns = ["method", "AUC", "per graph", "fid+", "fid-", "unfaithful", "stable", "time"]
-        bar = "" if record.bar is None else f"; bar for ours: AUC {record.bar}"
-        accuracy = sum(record.accuracies) / len(record.accuracies)
-        notes = f"truth: {record.truth}; mean ± deviation over {seeds} models, "
-        notes += f"held-out accuracy {accuracy:.1%}{bar}"
-        table(name, columns, rows, notes)
-    if as_json:
-        print_json(records)
+        given = {} if epochs is None else {"epochs": epochs}
+        for name in names or CASES:
+            with log.status("") as status:
+                score_explanations(
+                    name, seeds=range(seeds), limit=limit, methods=methods or METHODS, root=root,
+                    mirror=mirror, device=choose_device(device), given=given,
+                    progress=status.update,
+                ).save(output / f"{name}.json")  # fmt: skip
+    _show(output, names, form)
+
+
+def _show(folder: Path, names: Sequence[str] | None, form: str | None) -> None:
+    found = read_explanations(folder)
+    found = [record for record in found if names is None or record["case"] in names]
+    if not found:
+        raise ValueError(
+            f"There is no record of scored explanations in {folder}. Make one with "
+            "`lgan table explanations triangles`, or name another `--output`."
+        )
+    show(explanation_grids(found), form)

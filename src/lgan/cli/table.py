@@ -12,7 +12,6 @@ from lgan.cli.measuring import expressivity, runtime
 from lgan.cli.tabular import Format, Records, show
 from lgan.tables.ablation import ablation_grid
 from lgan.tables.classification import CSV_COLUMNS, Classification
-from lgan.tables.explanations import explanation_grids, read_explanations
 from lgan.tables.missing import read_refusals
 from lgan.tables.records import read_runs
 from lgan.tables.render import csv_text
@@ -75,18 +74,3 @@ def ablation(
             "branches=target` and copy its result.json there, or name another `--records`."
         )
     show([ablation_grid(runs, rule)], form)
-
-
-@app.command()
-def explain(form: Format = None, records: Records = Path("results/explain")) -> None:
-    """Show the records of `lgan table explanations`, which measures, in any format.
-
-    Example: lgan table explain --format md
-    """
-    found = read_explanations(records)
-    if not found:
-        raise ValueError(
-            f"There is no record of scored explanations in {records}. Make one with "
-            "`lgan table explanations triangles`, or name another `--records`."
-        )
-    show(explanation_grids(found), form)
