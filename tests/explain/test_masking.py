@@ -14,7 +14,7 @@ import reference
 from lgan.explain.masking import evaluating, masked_outputs
 from lgan.explain.subject import Subject, SubjectUnion
 from lgan.train.stack import build_stack
-from lgan.zoo import GIN
+from lgan.zoo import GIN, MODELS
 
 
 def graph(seed: int = 0, nodes: int = 10, p: float = 0.5) -> Data:
@@ -127,6 +127,20 @@ def test_a_network_around_the_layer_sees_the_mask():
     for mask, outputs in zip(masks, got, strict=True):
         kept = lgan.EgoLineGraph()(without(data, mask))
         torch.testing.assert_close(outputs, model(kept), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["dcnn", "dgcnn", "ppgn", "gin"])
+def test_masks_of_zoo_networks_equal_deleting_edges(name):
+    data = graph()
+    spec = MODELS[name]
+    torch.manual_seed(0)
+    model = spec.build(data.x.size(1), 4, 2).double().eval()
+    union = SubjectUnion.of([Subject.of(data)])
+    masks = torch.rand(3, union.num_pairs, generator=torch.Generator().manual_seed(1)) < 0.6
+    masks[0] = True
+    got = masked_outputs(model, union, masks.double())
+    for mask, outputs in zip(masks, got, strict=True):
+        torch.testing.assert_close(outputs, model(without(data, mask)), rtol=1e-10, atol=1e-10)
 
 
 def test_a_network_that_cannot_be_masked_is_refused():

@@ -1,6 +1,7 @@
 """A stored model and the graphs it explains, for `lgan explain` and `lgan demo`."""
 
 from dataclasses import dataclass
+from typing import Final
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +20,10 @@ from lgan.explain.report import Report
 from lgan.train.checkpoint import Checkpoint
 
 __all__ = ["Explainer", "confusion_tables"]
+
+# Of one logit nothing follows: softmax ignores a shift of all of them. People ask why this class
+# rather than another.
+WHAT: Final = "log-odds"
 
 
 @dataclass(frozen=True)
@@ -119,6 +124,7 @@ class Explainer:
                 "node features": f"{stored.features} ({stored.in_channels})",
                 "training": ", ".join(training),
                 "method": f"{self.method}: {method_spec(self.method).reference}",
+                "what is explained": f"the {WHAT} of the class named on the card",
                 "seed": str(self.seed),
             },
         )
@@ -135,7 +141,7 @@ class Explainer:
                 status.update(f"explaining {i + 1} of {union.num_graphs}")
                 one = union.batch(torch.tensor([i], device=self.device))
                 scores = attribute(
-                    self.model, one, self.target, steps=self.steps, method=self.method,
+                    self.model, one, self.target, steps=self.steps, of=WHAT, method=self.method,
                     seed=self.seed,
                 )  # fmt: skip
                 found.append(scores.to("cpu"))

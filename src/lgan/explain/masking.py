@@ -71,7 +71,7 @@ def _of_copies(
         [(union.batch.ptr[:-1] + start).flatten(), start.new_tensor([data.num_nodes])]
     )
     data.batch = segment_ids(data.ptr)
-    if any(isinstance(module, LGANConv) for module in model.modules()):
+    if _reads_lines(model):
         side = None if side_mask is None else side_mask.flatten()
         data.lines = union.repeated_lines(copies).masked(mask.flatten(), side)
     parameters = inspect.signature(model.forward).parameters
@@ -79,6 +79,12 @@ def _of_copies(
         return _call(model, data, parameters, edge_weight=weight)
     with _message_masks(model, weight, edge_index):
         return _call(model, data, parameters)
+
+
+def _reads_lines(model: nn.Module) -> bool:
+    """Whether a model finds the mask in the line graphs: LGAN, and those that say so."""
+    named = getattr(type(model), "reads_lines", False)
+    return named or any(isinstance(module, LGANConv) for module in model.modules())
 
 
 def _call(model: nn.Module, data: Data, parameters: Any, **options: Tensor) -> Tensor:
@@ -99,7 +105,7 @@ def _message_masks(model: nn.Module, weight: Tensor, edge_index: Tensor) -> Iter
     from torch_geometric.nn import MessagePassing
 
     layers = [module for module in model.modules() if isinstance(module, MessagePassing)]
-    lines = any(isinstance(module, LGANConv) for module in model.modules())
+    lines = _reads_lines(model)
     if not layers and not lines:
         raise TypeError(
             f"The edges of {type(model).__name__} cannot be masked: its `forward` takes no "

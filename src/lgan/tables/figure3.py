@@ -169,7 +169,10 @@ class _Trained:
             pair_code=self.settings.pair_code,
         ).to(device)  # fmt: skip
         ids = torch.arange(union.num_graphs, device=device)
-        return [attribute(self.model, union.batch(i.view(1)), target).to("cpu") for i in ids]
+        return [
+            attribute(self.model, union.batch(i.view(1)), target, of="log-odds").to("cpu")
+            for i in ids
+        ]
 
 
 def _no_bar(title: str, epochs: int, sizes: list[int]) -> AbstractContextManager[None]:

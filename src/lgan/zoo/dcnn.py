@@ -1,6 +1,6 @@
 """Diffusion-convolutional network, in its form for whole graphs."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -38,6 +38,9 @@ class DCNN(nn.Module):
         Takes a PyG ``Data`` or ``Batch`` or a batch of an uncompressed
         :class:`lgan.GraphUnion`; returns ``[B, out_channels]``.
     """
+
+    # Explanations mask edges through the line graphs.
+    reads_lines: ClassVar[bool] = True
 
     def __init__(
         self, in_channels: int, hidden_channels: int, out_channels: int, *, num_hops: int = 3

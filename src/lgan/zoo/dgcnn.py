@@ -1,7 +1,7 @@
 """Deep graph convolutional network with sort pooling."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -46,6 +46,9 @@ class DGCNN(nn.Module):
         Takes a PyG ``Data`` or ``Batch`` or a batch of an uncompressed
         :class:`lgan.GraphUnion`; returns ``[B, out_channels]``.
     """
+
+    # Explanations mask edges through the line graphs.
+    reads_lines: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """Provably powerful graph network: products of matrices over all pairs of nodes."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -47,6 +47,9 @@ class PPGN(nn.Module):
         Takes a PyG ``Data`` or ``Batch`` or a batch of an uncompressed
         :class:`lgan.GraphUnion`; returns ``[B, out_channels]``.
     """
+
+    # Explanations mask edges through the line graphs.
+    reads_lines: ClassVar[bool] = True
 
     def __init__(
         self,
