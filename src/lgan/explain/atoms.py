@@ -29,7 +29,7 @@ class MoleculeSpec:
         return "H" in self.atoms
 
 
-# The tables are those of the files' own descriptions. PTC_GIN has none: its labels were matched
+# Tables of MUTAG and Mutagenicity are those of the files' own descriptions; PTC has none in its archive. PTC_GIN has none: its labels were matched
 # with the molecules of PTC_MR, and it keeps no bonds. Labels count from the smallest one.
 MOLECULES: dict[str, MoleculeSpec] = {
     "MUTAG": MoleculeSpec(
