@@ -29,7 +29,8 @@ class MoleculeSpec:
         return "H" in self.atoms
 
 
-# Tables of MUTAG and Mutagenicity are those of the files' own descriptions; PTC has none in its archive. PTC_GIN has none: its labels were matched
+# MUTAG and Mutagenicity: from the files' own descriptions. PTC_MR's archive has none: its table
+# is the commonly used one. PTC_GIN has none either: its labels were matched
 # with the molecules of PTC_MR, and it keeps no bonds. Labels count from the smallest one.
 MOLECULES: dict[str, MoleculeSpec] = {
     "MUTAG": MoleculeSpec(
