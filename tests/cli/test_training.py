@@ -225,9 +225,9 @@ def _interrupt_after(epochs: int) -> Callable[..., object]:
     return progress
 
 
-@pytest.mark.parametrize("command", ["cv", "train"])
+@pytest.mark.parametrize("command", [["cv"], ["cv", "--seeds", 2], ["train"]], ids=str)
 def test_ctrl_c_ends_with_130_and_can_be_resumed(command, lgan, tmp_path, monkeypatch):
-    run = [command, "triangles", *SMALL, "--epochs", 4, "--iterations", 2, "--dropout", 0.3]
+    run = [*command, "triangles", *SMALL, "--epochs", 4, "--iterations", 2, "--dropout", 0.3]
     with monkeypatch.context() as patched:
         patched.setattr(training, "epoch_progress", _interrupt_after(2))
         stopped = lgan(*run, "--output", "out")

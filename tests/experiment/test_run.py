@@ -17,10 +17,22 @@ def _fold(y):
 def test_a_network_runs_from_its_name_to_a_result(name):
     settings = settings_for(name, "triangles", hidden=4, epochs=1, iterations=1, batch_size=8)
     union = prepare(settings)
-    result = run_network(settings, union, _fold(union.y))
+    [result] = run_network(settings, union, _fold(union.y))
     assert result.dataset == "triangles"
     assert result.model["name"] == name
     assert result.test.shape == (3, 1)
+
+
+def test_every_seed_has_a_result_and_a_record_of_its_own(tmp_path):
+    settings = settings_for("lgan", "triangles", hidden=4, epochs=1, iterations=1, seed=3)
+    union = prepare(settings)
+    results = run_network(settings, union, _fold(union.y), seeds=2, output=tmp_path)
+    assert {path.name for path in tmp_path.glob("*.json")} == {"seed-3.json", "seed-4.json"}
+    for seed, result in zip((3, 4), results, strict=True):
+        assert result.config["seed"] == seed
+        record = lgan.CVResult.load(tmp_path / f"seed-{seed}.json")
+        assert torch.equal(record.test, result.test)
+    assert not torch.equal(results[0].loss, results[1].loss)
 
 
 def test_a_kernel_runs_from_its_name_to_a_result(tmp_path):

@@ -32,6 +32,7 @@ AXES = {
     "residual": (False, True),
     "branches": ("both", "target", "neighbour"),
     "include_input": (False, True),
+    "head_layers": (1, 2),
 }
 
 
@@ -49,6 +50,7 @@ VARIANTS = [
     *_variants("comb", "fusion", "residual"),
     *_variants("readout", "include_input", "residual"),
     *_variants("branches", "comb", "residual"),
+    *({"head_layers": 2} | options for options in _variants("readout", "include_input")),
 ]
 per_variant = pytest.mark.parametrize("options", VARIANTS, ids=_name)
 
@@ -263,7 +265,7 @@ def test_merging_twins_is_exact_on_imdb_binary(options, imdb):
 
 
 def test_models_side_by_side_compute_what_they_compute_alone():
-    options = {"residual": True, "include_input": True, "dropout": 0.5}
+    options = {"residual": True, "include_input": True, "head_layers": 2, "dropout": 0.5}
     alone = [_model(**options) for _ in range(3)]
     together = stack(alone)
     batch = Batch.from_data_list([lgan.EgoLineGraph()(g) for g in varied_graphs(3)])
@@ -315,7 +317,7 @@ def test_no_grad_gives_the_same_values_without_a_graph():
 
 
 def test_reset_draws_all_weights_anew():
-    model = _model()
+    model = _model(head_layers=2)
     before = copy.deepcopy(dict(model.named_parameters()))
     model.reset_parameters()
     assert all(not torch.equal(p, before[name]) for name, p in model.named_parameters())
@@ -328,6 +330,7 @@ def test_reset_draws_all_weights_anew():
         ({"hidden_channels": -1}, "`hidden_channels` must be 1 or more, got -1"),
         ({"out_channels": 0}, "`out_channels` must be 1 or more"),
         ({"num_layers": 0}, "`num_layers` must be 1 or more"),
+        ({"head_layers": 0}, "`head_layers` must be 1 or more, got 0"),
         ({"readout": "median"}, "`readout` must be one of .*'sum'.*got 'median'"),
         ({"comb": "mlp"}, "`comb` must be one of .*'deepsets'.*got 'mlp'"),
         ({"fusion": "max"}, "`fusion` must be one of .*'concat'.*got 'max'"),

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from statistics import mean
 
 import pytest
 import torch
@@ -16,25 +17,52 @@ def test_a_trial_in_a_batch_gives_what_it_gives_alone(batch):
     for params, outcome in zip(PARAMS, together, strict=True):
         settings = settings_for("lgan", "triangles", **batch.fixed, **params)
         union = prepare(settings)
-        alone = run_network(settings, union, stratified_folds(union.y, 2, seed=0))
+        [alone] = run_network(settings, union, stratified_folds(union.y, 2, seed=0))
         assert outcome.state == "done"
         assert outcome.value == pytest.approx(alone.selected("gin").mean, abs=0.02)
         assert set(outcome.results) == {"gin", "fold-max"}
         assert outcome.progress[2] == outcome.value
 
 
-def test_the_objective_fair_is_read_on_the_inner_hold_out(batch):
-    [outcome] = evaluate(replace(batch, params=PARAMS[:1], objective="fair", folds=3))
+def test_the_objective_of_a_trial_is_the_mean_of_its_seeds(batch):
+    fixed = {**batch.fixed, "hidden": 4, "epochs": 8, "iterations": 4}
+    params = [{"lr": 0.01}, {"lr": 1e-6}]
+    outcomes = evaluate(replace(batch, params=params, fixed=fixed, seed=3, seeds=2))
+    for own, outcome in zip(params, outcomes, strict=True):
+        settings = settings_for("lgan", "triangles", **fixed, **own, seed=3)
+        union = prepare(settings, seed=3)
+        alone = run_network(settings, union, stratified_folds(union.y, 2, seed=3), seeds=2)
+        assert [result.config["seed"] for result in alone] == [3, 4]
+        assert outcome.value == pytest.approx(mean(_best(r, 8) for r in alone), abs=0.02)
+        assert outcome.progress[4] == pytest.approx(mean(_best(r, 4) for r in alone), abs=0.02)
+        stds = [result.selected("gin").std for result in alone]
+        assert outcome.results["gin"]["std"] == pytest.approx(mean(stds), abs=0.02)
+    assert outcomes[0].value > outcomes[1].value + 0.1
+
+
+def _best(result, epochs):
+    """The best mean accuracy over folds in the first epochs."""
+    share = result.test[:, :epochs] / torch.tensor(result.fold_sizes)[:, None]
+    return float(share.mean(0).max())
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_the_objective_fair_is_read_on_the_inner_hold_out(batch, seeds):
+    fair = replace(batch, params=PARAMS[:1], objective="fair", folds=3, seeds=seeds)
+    [outcome] = evaluate(fair)
     settings = settings_for("lgan", "triangles", **batch.fixed, **PARAMS[0])
     union = prepare(settings)
-    alone = run_network(settings, union, stratified_folds(union.y, 3, seed=0), fair=True)
-    share = alone.inner_validation / torch.tensor(alone.inner_sizes)[:, None]
-    assert outcome.value == pytest.approx(float(share.amax(1).mean()), abs=1e-6)
-    assert outcome.results["fair"]["mean"] == pytest.approx(alone.selected("fair").mean)
+    fold = stratified_folds(union.y, 3, seed=0)
+    alone = run_network(settings, union, fold, seeds=seeds, fair=True)
+    share = [r.inner_validation / torch.tensor(r.inner_sizes)[:, None] for r in alone]
+    assert outcome.value == pytest.approx(mean(float(s.amax(1).mean()) for s in share), abs=1e-6)
+    expected = mean(r.selected("fair").mean for r in alone)
+    assert outcome.results["fair"]["mean"] == pytest.approx(expected)
 
 
-def test_a_batch_is_stopped_where_all_its_trials_are_below_the_median(batch):
-    outcomes = evaluate(replace(batch, params=PARAMS, medians={1: 1.1}))
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_a_batch_is_stopped_where_all_its_trials_are_below_the_median(batch, seeds):
+    outcomes = evaluate(replace(batch, params=PARAMS, seeds=seeds, medians={1: 1.1}))
     assert [outcome.state for outcome in outcomes] == ["pruned", "pruned"]
     assert all(set(outcome.progress) == {1} for outcome in outcomes)
 
@@ -44,8 +72,9 @@ def test_a_batch_goes_on_where_one_of_its_trials_is_not(batch):
     assert outcome.state == "done"
 
 
-def test_settings_that_do_not_work_are_an_outcome(batch):
-    outcomes = evaluate(replace(batch, params=PARAMS, folds=1000))
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_settings_that_do_not_work_are_an_outcome(batch, seeds):
+    outcomes = evaluate(replace(batch, params=PARAMS, seeds=seeds, folds=1000))
     assert [outcome.state for outcome in outcomes] == ["failed", "failed"]
     assert "Choose fewer folds" in outcomes[0].message
 

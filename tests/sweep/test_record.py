@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from lgan.sweep import Outcome, SweepRecord, Trial
+from lgan.sweep import JsonStudy, Outcome, SweepRecord, Trial
 
 
 def _record(head):
@@ -36,6 +36,17 @@ def test_space_objective_counts_and_winner_are_in_the_record(head, tmp_path):
 def test_the_first_of_equals_wins(head):
     trials = [Trial(i, {}, Outcome("done", 0.5)) for i in range(3)]
     assert SweepRecord(head(), trials).winner.number == 0
+
+
+def test_a_record_from_before_there_were_seeds_has_one_and_goes_on(head, tmp_path):
+    plain, path = _record(head).to_json(), tmp_path / "old.json"
+    assert plain.pop("seeds") == 1
+    path.write_text(json.dumps(plain))
+    assert SweepRecord.load(path) == _record(head)
+    head().check_same(plain, "old.json")
+    assert JsonStudy(path, head()).trials() == _record(head).trials
+    with pytest.raises(ValueError, match=r"other settings: seeds: 1 → 3\."):
+        JsonStudy(path, head(seeds=3))
 
 
 def test_another_format_is_refused():

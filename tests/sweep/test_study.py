@@ -62,6 +62,8 @@ def test_another_search_under_the_same_name_is_refused(head, tmp_path):
     OptunaStudy(url, "a", head(sampler="tpe"))
     with pytest.raises(ValueError, match=r"objective: gin → fair"):
         OptunaStudy(url, "a", head(sampler="tpe", objective="fair"))
+    with pytest.raises(ValueError, match=r"seeds: 1 → 2"):
+        OptunaStudy(url, "a", head(sampler="tpe", seeds=2))
 
 
 def test_an_exhausted_space_proposes_nothing(head, tmp_path):

@@ -87,7 +87,8 @@ def test_state_continues_bit_for_bit():
     optimizer = StackedAdam(model, LR, DECAY)
     run(model, optimizer, range(5))
     resumed = StackedAdam(other, LR, DECAY)
-    resumed.load_state_dict({name: t.clone() for name, t in optimizer.state_dict().items()})
+    for name, tensor in resumed.state_dict().items():
+        tensor.copy_(optimizer.state_dict()[name])
     run(model, optimizer, range(5, 10))
     run(other, resumed, range(5, 10))
     assert torch.equal(model.weight, other.weight)

@@ -34,6 +34,9 @@ def test_learning_rate_without_halving_stays():
         ("lr", math.inf, "`lr` must be positive and finite, got inf"),
         ("weight_decay", -0.1, "`weight_decay` must be 0 or more, finite, got -0.1"),
         ("precision", "int8", "`precision` must be one of .*bfloat16.*got 'int8'"),
+        ("average", -0.1, "`average` must be at least 0 and below 1, got -0.1"),
+        ("average", 1.0, "`average` must be at least 0 and below 1, got 1.0"),
+        ("average", math.nan, "`average` must be at least 0 and below 1, got nan"),
         ("weight_decay", math.nan, "`weight_decay` must be 0 or more, finite, got nan"),
     ],
 )

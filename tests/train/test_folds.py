@@ -9,8 +9,9 @@ from torch import Tensor
 
 from lgan import CVResult, GraphUnion, TrainConfig, cross_validate
 from lgan.data import stratified_folds
+from lgan.train import cross_validate_variants
 from lgan.train import folds as folds_module
-from lgan.train.loop import Curves, Variant
+from lgan.train.loop import Curves, Variant, held_out_job, train_together
 
 CONFIG = TrainConfig(epochs=3, iterations=3, batch_size=16, seed=4)
 
@@ -181,6 +182,21 @@ def test_another_seed_gives_other_folds_weights_and_curves(union, factory):
         for seed in (0, 1)
     ]
     assert results[0].info["folds"] != results[1].info["folds"]
+    assert not torch.equal(results[0].loss, results[1].loss)
+
+
+@pytest.mark.usefixtures("float64")
+def test_seeds_side_by_side_are_separate_trainings_on_the_batches_of_the_first(union, factory):
+    seeds, build = (4, 9), factory("lgan", dropout=0.2)
+    variants = [Variant(build, replace(CONFIG, seed=seed)) for seed in seeds]
+    results = cross_validate_variants(variants, union, folds=4)
+    fold = stratified_folds(union.y, 4, seed=4)
+    for seed, result in zip(seeds, results, strict=True):
+        jobs = [held_out_job(fold, k, seed=seed + k) for k in range(4)]
+        _, alone = train_together(union, variants[:1], jobs, groups=fold)
+        torch.testing.assert_close(result.loss, alone.loss, rtol=1e-9, atol=1e-9)
+        assert torch.equal(result.test, alone.test)
+        assert (result.config["seed"], result.info["batch_seed"]) == (seed, 4)
     assert not torch.equal(results[0].loss, results[1].loss)
 
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from lgan import GraphUnion, TrainConfig
 from lgan.data import load_tensors, stratified_folds
 from lgan.train.batches import epoch_batches
+from lgan.train.config import Precision
 from lgan.train.loop import Curves, Job, Variant, held_out_job, train_together
 from lgan.train.stack import build_stack, unstack
 
@@ -137,6 +138,12 @@ def test_two_models_of_one_run_start_from_their_own_seeds(union, factory, fold):
         torch.testing.assert_close(parameter[0], parameter[2], msg=name)
 
 
+def test_settings_that_all_models_share_must_agree(union, factory, fold):
+    variants = [Variant(factory(), config) for config in (CONFIG, replace(CONFIG, batch_size=7))]
+    with pytest.raises(ValueError, match=r"may differ in `lr`, .*`average`, `seed`, got .*size=7"):
+        train_together(union, variants, _jobs(fold), groups=fold)
+
+
 def test_batches_in_which_a_model_sees_nothing_leave_it_finite(union, factory, fold):
     config = replace(CONFIG, batch_size=1, iterations=30, epochs=1)
     model, curves = _train(union, factory("lgan-res"), fold, config=config)
@@ -170,9 +177,10 @@ def _killed_after(epochs: int) -> Callable[[int, Curves], None]:
     return on_epoch
 
 
+@pytest.mark.parametrize("average", [0.0, 0.75])
 @pytest.mark.parametrize("name", ["lgan", "gin"])
-def test_resumed_run_ends_with_the_same_bits(name, union, factory, fold, tmp_path):
-    build, config = factory(name, dropout=0.4), replace(CONFIG, epochs=6)
+def test_resumed_run_ends_with_the_same_bits(name, average, union, factory, fold, tmp_path):
+    build, config = factory(name, dropout=0.4), replace(CONFIG, epochs=6, average=average)
     whole = _train(union, build, fold, [0, 1, 2], config)
     state = tmp_path / "state.safetensors"
     options = {"config": config, "state": state}
@@ -221,6 +229,7 @@ def started(union: GraphUnion, factory, fold: Tensor, tmp_path_factory) -> Path:
     [
         ({"lr": 0.5}, "other settings: lr 0.01 → 0.5"),
         ({"seed": 6}, "seed 5 → 6"),
+        ({"average": 0.5}, "average 0.0 → 0.5"),
         ({"epochs": 9, "batch_size": 7}, "epochs 1 → 9, batch_size 12 → 7"),
         ({"models": [0]}, "models 2 → 1"),
         ({"models": [0, 2]}, "settings: folds [0-9a-f]+ → [0-9a-f]+"),
@@ -261,14 +270,17 @@ def test_half_precision_needs_a_gpu(union, factory, fold):
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("name", ["lgan", "lgan-res"])
 def test_half_precision_trains_as_float32_does(name, union, factory, fold):
-    config = replace(CONFIG, epochs=10)
-    losses = [
-        _train(union.to("cuda"), factory(name), fold, config=replace(config, precision=p))[1].loss
-        for p in ("float32", "bfloat16")
-    ]
-    assert not torch.equal(*losses)
-    torch.testing.assert_close(losses[0][:, 0], losses[1][:, 0], rtol=0.05, atol=0.02)
-    assert float(losses[1][:, -1].mean()) < float(losses[1][:, 0].mean())
+    def losses(precision: Precision, steps: int, epochs: int) -> Tensor:
+        config = replace(CONFIG, precision=precision, iterations=steps, epochs=epochs)
+        return _train(union.to("cuda"), factory(name), fold, config=config)[1].loss
+
+    # Before the first update only rounding differs, and training must end as low on average. In
+    # between, single models of a few graphs part: their normalisations magnify rounding.
+    first, first_half = losses("float32", 1, 1), losses("bfloat16", 1, 1)
+    assert not torch.equal(first, first_half)
+    torch.testing.assert_close(first, first_half, rtol=0.05, atol=0.02)
+    last, last_half = (losses(p, 4, 10)[:, -1].mean() for p in ("float32", "bfloat16"))
+    assert max(float(last), float(last_half)) < 0.2 * float(first.mean())
 
 
 @pytest.mark.gpu

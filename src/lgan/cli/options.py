@@ -35,6 +35,7 @@ __all__ = [
     "Resume",
     "Root",
     "Seed",
+    "Seeds",
     "Splits",
 ]
 
@@ -97,6 +98,10 @@ Output = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
 Seed = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="Fixes weights, batches, folds and dropout.")
+]
+Seeds = Annotated[
+    int,
+    typer.Option(min=1, help="Trainings side by side, with this seed and the next ones."),
 ]
 Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, or auto.")]
 BY = "by model and data set"

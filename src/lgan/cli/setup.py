@@ -122,7 +122,8 @@ def resumable(folder: Path, *, resume: bool) -> Iterator[None]:
 
 
 def _run_files(folder: Path) -> list[Path]:
-    return [*folder.glob("state-*.safetensors"), *folder.glob("result.json")]
+    patterns = ("state-*.safetensors", "result.json", "seed-*.json")
+    return [path for pattern in patterns for path in folder.glob(pattern)]
 
 
 def choose_folds(splits: Path | None, y: Tensor, folds: int, *, seed: int) -> Tensor:

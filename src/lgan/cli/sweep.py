@@ -97,6 +97,7 @@ def sweep(
     ] = True,
     plot: Annotated[bool, typer.Option("--plot", help="Draw history and importance.")] = False,
     seed: options.Seed = 0,
+    seeds: options.Seeds = 1,
     device: options.Device = "auto",
     root: options.Root = Path("data"),
     mirror: options.Mirror = None,
@@ -107,8 +108,8 @@ def sweep(
     """Search for the settings of a network on a data set.
 
     It can be stopped at any time and goes on with --resume. Trials that differ in nothing that
-    changes shapes (lr, lr_halving, weight_decay, dropout) train side by side. What is not to be
-    searched for is fixed, as in `--set pair_code=full`.
+    changes shapes (lr, lr_halving, weight_decay, average, dropout) train side by side. What is
+    not to be searched for is fixed, as in `--set pair_code=full`.
 
     Examples: lgan sweep MUTAG --model lgan --trials 64, lgan sweep triangles --sampler random
     --trials 8 --epochs 5 --folds 3, lgan sweep PROTEINS --ray auto --workers 4 --plot
@@ -125,6 +126,7 @@ def sweep(
     check_space(choices, model, dataset, fixed)
     head = Head(
         model=model, dataset=dataset, objective=objective, fixed=fixed, seed=seed, sampler=sampler,
+        seeds=seeds,
         space={key: list(some) for key, some in choices.items()},
         folds=str(folds) if splits is None else splits.name,
     )  # fmt: skip
@@ -133,7 +135,8 @@ def sweep(
     _prepare(folder, stem, resume=resume, overwrite=overwrite)
     shared = Batch(
         model=model, dataset=dataset, params=[], fixed=fixed, objective=objective, folds=folds,
-        splits=None if splits is None else str(splits.absolute()), seed=seed, device=str(place),
+        splits=None if splits is None else str(splits.absolute()), seed=seed, seeds=seeds,
+        device=str(place),
         root=str(root.absolute()), mirror=mirror,
     )  # fmt: skip
     with _alone(record), _watched(head, trials) as watch:

@@ -1,6 +1,7 @@
 """`lgan train`, `lgan cv` and `lgan predict`."""
 
 from pathlib import Path
+from statistics import mean
 from typing import Annotated, Any
 
 import torch
@@ -53,6 +54,7 @@ def cv(
     compress: options.Compress = True,
     more: options.Option = None,
     seed: options.Seed = 0,
+    seeds: options.Seeds = 1,
     device: options.Device = "auto",
     root: options.Root = Path("data"),
     mirror: options.Mirror = None,
@@ -66,7 +68,7 @@ def cv(
     Settings that are not given are those that won a search for this model and data set, or those
     of the model's own paper.
 
-    Example: lgan cv MUTAG --model lgan-res --epochs 100
+    Examples: lgan cv MUTAG --model lgan-res --epochs 100, lgan cv PROTEINS --seeds 3 --fair
     """
     place = choose_device(device)
     settings = choose_settings(
@@ -78,7 +80,9 @@ def cv(
         raise typer.BadParameter(f"`--fair` needs `--folds` of 3 or more, got {folds}.")
     folder = output_folder(output, f"{dataset}-{model}", resume=resume, overwrite=overwrite)
     if isinstance(model_spec(model), KernelSpec):
-        result = _fit_kernel(settings, folder, splits, folds, root, mirror)
+        if seeds > 1:
+            raise typer.BadParameter(f"`--seeds` is for networks: {model} has no initial weights.")
+        results = [_fit_kernel(settings, folder, splits, folds, root, mirror)]
     else:
         union = load_union(settings, root=root, mirror=mirror, seed=seed, device=place)
         fold = choose_folds(splits, union.y, folds, seed=seed)
@@ -87,14 +91,15 @@ def cv(
             resumable(folder, resume=resume),
             epoch_progress(f"{dataset} {model}", settings.training.epochs, sizes) as on_epoch,
         ):
-            result = run_network(
-                settings, union, fold, fair=fair, device=place, output=folder, resume=resume,
-                on_epoch=on_epoch,
+            results = run_network(
+                settings, union, fold, seeds=seeds, fair=fair, device=place, output=folder,
+                resume=resume, on_epoch=on_epoch,
             )  # fmt: skip
     if as_json:
-        print_json(_summary(result, folder))
+        summaries = [_summary(result, folder, seeds) for result in results]
+        print_json(summaries[0] if seeds == 1 else {"seeds": summaries, "results": _means(results)})
         return
-    _show(result, folder)
+    _show(results, folder)
 
 
 def _fit_kernel(
@@ -238,36 +243,52 @@ def predict(
     )  # fmt: skip
 
 
-def _summary(result: CVResult, folder: Path) -> dict[str, Any]:
+def _summary(result: CVResult, folder: Path, seeds: int) -> dict[str, Any]:
     plain = result.to_json()
     keep = ("dataset", "model", "config", "results", "fold_sizes")
     seconds = float(result.seconds.sum())
+    name = "result" if seeds == 1 else f"seed-{result.config['seed']}"
     return {**{key: plain[key] for key in keep}, "seconds": seconds,
             "peak_memory": result.info["peak_memory"],
-            "record": str(folder / "result.json")}  # fmt: skip
+            "record": str(folder / f"{name}.json")}  # fmt: skip
 
 
-def _show(result: CVResult, folder: Path) -> None:
+def _means(results: list[CVResult]) -> dict[str, dict[str, float]]:
+    """By rule: the mean over seeds, and the mean deviation over folds."""
+    return {
+        rule: {
+            "mean": mean(result.selected(rule).mean for result in results),
+            "std": mean(result.selected(rule).std for result in results),
+        }
+        for rule in results[0].rules
+    }
+
+
+def _show(results: list[CVResult], folder: Path) -> None:
     meaning = {
         "gin": "one epoch for all folds, best mean (optimistic)",
         "fold-max": "each fold's own best epoch (flatters)",
         "fair": "epoch chosen on an inner hold-out",
     }
-    rows = []
+    result, means, rows = results[0], _means(results), []
     for rule, text in meaning.items():
-        if rule in result.rules:
-            chosen = result.selected(rule)
-            epochs = sorted(set(chosen.epochs))
-            span = f"{epochs[0]}" if len(epochs) == 1 else f"{epochs[0]}–{epochs[-1]}"
-            rows.append([rule, f"{chosen.mean:.1%} ± {chosen.std:.1%}", span, text])
-        else:
+        if rule not in means:
             rows.append([rule, "not measured", "", "add --fair"])
+            continue
+        chosen = [each.selected(rule) for each in results]
+        epochs = sorted({epoch for each in chosen for epoch in each.epochs})
+        span = f"{epochs[0]}" if len(epochs) == 1 else f"{epochs[0]}–{epochs[-1]}"
+        if len(results) > 1:
+            text = "seeds: " + ", ".join(f"{each.mean:.1%}" for each in chosen)
+        rows.append([rule, f"{means[rule]['mean']:.1%} ± {means[rule]['std']:.1%}", span, text])
+    several = f", mean of {len(results)} seeds" if len(results) > 1 else ""
     table(
         f"{result.dataset}, {result.model['name']}, {len(result.fold_sizes)} folds, "
-        f"{result.test.size(1)} epochs",
-        ["rule", "accuracy", "epoch", "how the epoch is chosen"],
+        f"{result.test.size(1)} epochs{several}",
+        ["rule", "accuracy", "epoch", "how the epoch is chosen" if not several else ""],
         rows,
-        f"{float(result.seconds.sum()):.1f} s in all; record: {folder / 'result.json'}",
+        f"{float(result.seconds.sum()):.1f} s in all; "
+        f"record: {folder / ('seed-*.json' if several else 'result.json')}",
     )
 
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from lgan.data import RawGraphs, load, node_features
 from lgan.experiment.settings import Settings
 from lgan.graph import GraphUnion
-from lgan.train import CVResult, OnEpoch, cross_validate
+from lgan.train import CVResult, OnEpoch, Variant, cross_validate_variants
 from lgan.zoo import KernelSpec, NetworkSpec, model_spec
 
 __all__ = ["factory", "fitted", "network_spec", "prepare", "run_kernel", "run_network"]
@@ -99,39 +99,46 @@ def run_network(
     union: GraphUnion,
     fold: Tensor,
     *,
+    seeds: int = 1,
     fair: bool = False,
     device: torch.device | None = None,
     output: Path | None = None,
     resume: bool = False,
     on_epoch: OnEpoch | None = None,
-) -> CVResult:
-    """Cross-validate a network on a data set from :func:`prepare`.
+) -> list[CVResult]:
+    """Cross-validate a network on a data set from :func:`prepare`, one result a seed.
 
     Args:
         settings: Model and training.
         union: The data set.
         fold: The test fold of every graph ``[G]``.
+        seeds: Trainings side by side, with the seed of the settings and the next ones. They
+            differ in initial weights and dropout and share the batches.
         fair: Also train the models of the rule ``fair``.
         device: Where to train; by default where the data set is.
-        output: Folder for states and the record.
+        output: Folder for states and records: ``result.json``, or ``seed-S.json`` for each seed.
         resume: Go on from the state there.
         on_epoch: Called after every epoch.
     """
-    spec = network_spec(settings.model)
-    return cross_validate(
-        factory(settings, union),
+    spec, first = network_spec(settings.model), settings.training.seed
+    each = [settings.with_seed(seed) for seed in range(first, first + seeds)]
+    results = cross_validate_variants(
+        [Variant(factory(s, union), s.training, s.about()) for s in each],
         union,
         folds=fold,
-        config=settings.training,
         fair=fair,
         captured=spec.captured,
         rows=None if spec.rows is None else spec.rows(union),
         device=device,
         output=output,
         resume=resume,
-        model=settings.about(),
         on_epoch=on_epoch,
     )
+    if output is not None:
+        for one, result in zip(each, results, strict=True):
+            name = "result" if seeds == 1 else f"seed-{one.training.seed}"
+            result.save(output / f"{name}.json")
+    return results
 
 
 def run_kernel(

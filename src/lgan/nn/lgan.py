@@ -1,5 +1,6 @@
 """The Line Graph Aggregation Network."""
 
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -36,7 +37,9 @@ class LGAN(nn.Module):
         pair_code: Structural code of the pairs, see :class:`LGANConv`: ``"none"`` (the paper),
             ``"triangles"``, ``"cycles"``, ``"full"``, ``"claws"``, ``"local"``, ``"folklore"``.
         readout: ``"sum"``, ``"mean"`` or ``"max"`` over the nodes of a graph.
-        dropout: Share of the graph representation dropped before the head.
+        head_layers: Linear maps behind the read-out, with ReLU between them: 1 is a linear
+            classifier, 2 makes the read-out a DeepSets function, an MLP of a sum.
+        dropout: Share of the input of every map behind the read-out that is dropped.
 
     Shapes:
         Takes a PyG ``Data`` or ``Batch`` that went through :class:`lgan.EgoLineGraph`, or a
@@ -64,11 +67,13 @@ class LGAN(nn.Module):
         branches: Branches = "both",
         pair_code: str = "none",
         readout: Readout = "sum",
+        head_layers: int = 1,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
         sizes = {"in_channels": in_channels, "hidden_channels": hidden_channels}
         sizes |= {"out_channels": out_channels, "num_layers": num_layers}
+        sizes |= {"head_layers": head_layers}
         for name, size in sizes.items():
             if size < 1:
                 raise ValueError(f"`{name}` must be 1 or more, got {size}.")
@@ -90,14 +95,18 @@ class LGAN(nn.Module):
             )
             for layer in range(num_layers)
         )
-        skip_channels = num_layers * hidden_channels + include_input * in_channels
+        widths = [num_layers * hidden_channels + include_input * in_channels]
+        widths += [hidden_channels] * (head_layers - 1)
         self.dropout = Dropout(dropout)
-        self.head = Linear(skip_channels, out_channels)
+        self.mlp = nn.ModuleList(Linear(a, b) for a, b in pairwise(widths))
+        self.head = Linear(widths[-1], out_channels)
 
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
         for conv in self.convs:
             conv.reset_parameters()  # type: ignore[operator]
+        for linear in self.mlp:
+            linear.reset_parameters()  # type: ignore[operator]
         self.head.reset_parameters()
 
     def forward(self, data: Any) -> Tensor:
@@ -117,6 +126,8 @@ class LGAN(nn.Module):
         parts = [readout(level, ptr, lines.multiplicity, self.readout) for level in levels]
         models = parts[-1].shape[:-2]
         skip = torch.cat([part.expand(*models, -1, -1) for part in parts], -1)
+        for linear in self.mlp:
+            skip = linear(self.dropout(skip)).relu()
         out: Tensor = self.head(self.dropout(skip))
         return out
 

@@ -1,9 +1,10 @@
 """One batch of trials: settings of one shape, trained side by side on all folds."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from statistics import mean
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -15,6 +16,8 @@ from lgan.sweep.trial import Outcome
 from lgan.train import Curves, CVResult, Variant, cross_validate_variants
 
 __all__ = ["Batch", "evaluate"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,8 @@ class Batch:
         folds: Number of stratified folds.
         splits: Folder of published folds instead.
         seed: Seed of folds, weights and batches.
+        seeds: Trainings of every trial, side by side; its objective is their mean. They differ in
+            initial weights and dropout and share the batches.
         device: Where to compute.
         root: Folder for prepared data.
         mirror: Folder or address of the archives.
@@ -45,6 +50,7 @@ class Batch:
     folds: int = 10
     splits: str | None = None
     seed: int = 0
+    seeds: int = 1
     device: str = "cpu"
     root: str = "data"
     mirror: str | None = None
@@ -59,18 +65,20 @@ class _Watch:
     """The objective of every trial so far, and whether to go on."""
 
     def __init__(self, batch: Batch, sizes: Tensor, epochs: int) -> None:
-        self.trials, self.sizes = len(batch.params), sizes
+        self.trials, self.seeds, self.sizes = len(batch.params), batch.seeds, sizes
         self.fair, self.medians = batch.objective == "fair", batch.medians
         self.at = checkpoints(epochs)
         self.progress: list[dict[int, float]] = [{} for _ in batch.params]
 
     def __call__(self, epoch: int, curves: Curves) -> None:
-        models = self.trials * len(self.sizes) * (2 if self.fair else 1)
+        models = self.trials * self.seeds * len(self.sizes) * (2 if self.fair else 1)
         # Where memory allows only some of the models at a time there is no whole to judge by.
         if epoch not in self.at or curves.test.size(0) != models:
             return
-        for k, progress in enumerate(self.progress):
-            progress[epoch] = _so_far(curves, k, self.sizes, epoch, fair=self.fair)
+        each = range(self.trials * self.seeds)
+        values = [_so_far(curves, k, self.sizes, epoch, fair=self.fair) for k in each]
+        for progress, seeds in zip(self.progress, _batched(values, self.seeds), strict=True):
+            progress[epoch] = mean(seeds)
         median = self.medians.get(epoch)
         if median is not None and all(p[epoch] < median for p in self.progress):
             raise _HopelessError
@@ -83,7 +91,8 @@ def evaluate(batch: Batch) -> list[Outcome]:
     a search goes on; what goes wrong with the machine is not.
     """
     begin = time.perf_counter()
-    settings = [_settings(batch, params) for params in batch.params]
+    seeds = range(batch.seed, batch.seed + batch.seeds)
+    settings = [_settings(batch, params, seed) for params in batch.params for seed in seeds]
     watch: _Watch | None = None
     try:
         union = prepare(
@@ -115,10 +124,10 @@ def evaluate(batch: Batch) -> list[Outcome]:
         ]
     except (ValueError, MemoryError, torch.OutOfMemoryError) as error:
         seconds = time.perf_counter() - begin
-        return [Outcome("failed", message=str(error), seconds=seconds) for _ in settings]
+        return [Outcome("failed", message=str(error), seconds=seconds) for _ in batch.params]
     seconds = time.perf_counter() - begin
-    pairs = zip(results, watch.progress, strict=True)
-    return [_outcome(result, progress, batch.objective, seconds) for result, progress in pairs]
+    trials = zip(_batched(results, batch.seeds), watch.progress, strict=True)
+    return [_outcome(each, progress, batch.objective, seconds) for each, progress in trials]
 
 
 def checkpoints(epochs: int) -> list[int]:
@@ -131,9 +140,9 @@ def checkpoints(epochs: int) -> list[int]:
     return sorted({epochs * quarter // 4 for quarter in (1, 2, 3)} - {0, epochs})
 
 
-def _settings(batch: Batch, params: Mapping[str, Any]) -> Settings:
+def _settings(batch: Batch, params: Mapping[str, Any], seed: int) -> Settings:
     settings = settings_for(batch.model, batch.dataset, **{**batch.fixed, **params})
-    return settings.with_seed(batch.seed)
+    return settings.with_seed(seed)
 
 
 def _folds(union: GraphUnion, batch: Batch) -> Tensor:
@@ -145,8 +154,13 @@ def _folds(union: GraphUnion, batch: Batch) -> Tensor:
     return fold
 
 
+def _batched(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """The values in runs of ``size``."""
+    return (values[start : start + size] for start in range(0, len(values), size))
+
+
 def _so_far(curves: Curves, k: int, sizes: Tensor, epoch: int, *, fair: bool) -> float:
-    """The objective of trial ``k`` if it ended here."""
+    """The objective of training ``k`` if it ended here."""
     folds = len(sizes)
     first = k * folds * (2 if fair else 1)
     if fair:
@@ -159,17 +173,24 @@ def _so_far(curves: Curves, k: int, sizes: Tensor, epoch: int, *, fair: bool) ->
 
 
 def _outcome(
-    result: CVResult, progress: dict[int, float], objective: str, seconds: float
+    results: Sequence[CVResult], progress: dict[int, float], objective: str, seconds: float
 ) -> Outcome:
-    read = {rule: result.selected(rule) for rule in result.rules}
-    value = read["gin"].mean
-    if objective == "fair":
-        sizes = torch.tensor(result.inner_sizes)[:, None]
-        value = float((result.inner_validation.double() / sizes).amax(1).mean())
+    """What the trainings of one trial found, on average."""
+    read = [{rule: result.selected(rule) for rule in result.rules} for result in results]
+    value = mean(_inner(r) if objective == "fair" else r.selected("gin").mean for r in results)
     return Outcome(
         state="done",
         value=value,
-        results={rule: {"mean": r.mean, "std": r.std} for rule, r in read.items()},
-        progress={**progress, result.test.size(1): value},
+        results={
+            rule: {"mean": mean(r[rule].mean for r in read), "std": mean(r[rule].std for r in read)}
+            for rule in results[0].rules
+        },
+        progress={**progress, results[0].test.size(1): value},
         seconds=seconds,
     )
+
+
+def _inner(result: CVResult) -> float:
+    """The mean best accuracy on the inner hold-outs."""
+    sizes = torch.tensor(result.inner_sizes)[:, None]
+    return float((result.inner_validation.double() / sizes).amax(1).mean())

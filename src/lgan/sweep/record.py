@@ -26,6 +26,7 @@ class Head:
         folds: Number of folds drawn, or the name of the folder of published ones.
         seed: Seed of folds, weights and proposals.
         sampler: ``random``, ``grid`` or ``tpe``.
+        seeds: Trainings of every trial, whose mean is its objective.
     """
 
     model: str
@@ -36,10 +37,12 @@ class Head:
     folds: str
     seed: int
     sampler: str
+    seeds: int = 1
 
     def check_same(self, before: dict[str, Any], where: str) -> None:
         """Refuse to go on with another search than the one begun."""
         now = json.loads(json.dumps(asdict(self)))
+        before = {"seeds": Head.seeds, **before}
         changed = [name for name in now if before.get(name) != now[name]]
         if changed:
             listed = "; ".join(f"{name}: {before.get(name)} → {now[name]}" for name in changed)
@@ -92,7 +95,7 @@ class SweepRecord:
                 f"Expected a search record of format {FORMAT}, got {plain.get('format')}. "
                 "Read it with the version of lgan that wrote it, or search again."
             )
-        head = Head(**{name: plain[name] for name in Head.__dataclass_fields__})
+        head = Head(**{name: plain[name] for name in Head.__dataclass_fields__ if name in plain})
         trials = [Trial.from_json(trial) for trial in plain["trials"]]
         return SweepRecord(head, trials, plain["environment"])
 

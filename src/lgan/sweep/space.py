@@ -14,7 +14,7 @@ __all__ = ["KEEP_SHAPE", "SPACES", "Space", "check_space", "points", "read_space
 Space = dict[str, tuple[Any, ...]]
 
 # Settings with which models can train side by side in one program; all others change shapes.
-KEEP_SHAPE = ("lr", "lr_halving", "weight_decay", "dropout")
+KEEP_SHAPE = ("lr", "lr_halving", "weight_decay", "average", "dropout")
 
 _TRAINING: Space = {
     "lr": (0.001, 0.003, 0.01),

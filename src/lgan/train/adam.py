@@ -62,13 +62,8 @@ class StackedAdam:
         self.value.sub_(change.mul_(self.lr).mul_(rate))
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Everything needed to go on, the parameters themselves included."""
+        """Everything that changes, the parameters included, by name and not copied."""
         return {name: getattr(self, name) for name in ("value", "mean", "square", "steps")}
-
-    def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Go on from a state, in place, so that the parameters stay views."""
-        for name, tensor in self.state_dict().items():
-            tensor.copy_(state[name])
 
 
 def _per_element(setting: float | Tensor, parameters: list[nn.Parameter]) -> Tensor:

@@ -20,6 +20,8 @@ class TrainConfig:
         lr: Learning rate of Adam.
         lr_halving: Epochs after which the learning rate is halved, again and again; 0 for never.
         weight_decay: L2 penalty.
+        average: Share of the past in the running mean, over epochs, of the weights; what is tested
+            and kept is that mean. 0 tests the last weights.
         seed: Fixes initial weights, batches and dropout.
         memory_budget: Bytes that the activations of models side by side may take.
         precision: ``"bfloat16"`` stores activations in half precision on a GPU; sums, statistics,
@@ -32,6 +34,7 @@ class TrainConfig:
     lr: float = 0.01
     lr_halving: int = 50
     weight_decay: float = 0.0
+    average: float = 0.0
     seed: int = 0
     memory_budget: int = 4 << 30
     precision: Precision = "float32"
@@ -49,6 +52,8 @@ class TrainConfig:
             raise ValueError(f"`lr` must be positive and finite, got {self.lr}.")
         if not 0 <= self.weight_decay < math.inf:
             raise ValueError(f"`weight_decay` must be 0 or more, finite, got {self.weight_decay}.")
+        if not 0 <= self.average < 1:
+            raise ValueError(f"`average` must be at least 0 and below 1, got {self.average}.")
 
     def lr_at(self, epoch: int) -> float:
         """The learning rate of an epoch, counted from 0."""

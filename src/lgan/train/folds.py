@@ -99,7 +99,8 @@ def cross_validate_variants(
     """:func:`cross_validate` for several settings of one shape, all in one program.
 
     Args:
-        variants: How the models of every setting are built and trained.
+        variants: How the models of every setting are built and trained. Seeds decide initial
+            weights and dropout; all share the batches of the first.
         union: The data set, on the device to train on.
         folds: Number of stratified folds, or the test fold of every graph.
         fair: Also train the models of the rule ``fair``.
@@ -159,6 +160,7 @@ def cross_validate_variants(
         info: dict[str, Any] = {}
         if len(variants) > 1:
             info["variants_side_by_side"] = len(variants)
+            info["batch_seed"] = config.seed
         info |= {
             "folds": fold.tolist(),
             "graphs": union.num_graphs,

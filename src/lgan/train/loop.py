@@ -14,16 +14,20 @@ from torch import Tensor, nn
 
 from lgan import kernels
 from lgan._version import __version__
-from lgan.data.cache import load_tensors, save_tensors
 from lgan.graph import GraphBatch, GraphUnion
 from lgan.train.adam import StackedAdam
+from lgan.train.average import RunningMean
 from lgan.train.batches import epoch_batches
 from lgan.train.captured import CapturedSteps
 from lgan.train.config import TrainConfig
 from lgan.train.evaluate import HeldOut
 from lgan.train.stack import drawn, stack
+from lgan.train.state import load_state, save_state
 
-__all__ = ["Curves", "Job", "OnEpoch", "Variant", "held_out_job", "train_together"]
+__all__ = ["OWN", "Curves", "Job", "OnEpoch", "Variant", "held_out_job", "train_together"]
+
+# Settings in which models side by side may differ.
+OWN = ("lr", "lr_halving", "weight_decay", "average", "seed")
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class Variant:
 
     Attributes:
         factory: Builds one model; those of all variants have the same shapes.
-        config: Settings; variants may differ in ``lr``, ``lr_halving`` and ``weight_decay``.
+        config: Settings; variants may differ in those of :data:`OWN`.
         about: Name and options of the model, for the record.
     """
 
@@ -153,11 +157,12 @@ def train_together(
     rates = torch.tensor([v.config.lr for v in chosen], dtype=torch.float64)
     decays = torch.tensor([v.config.weight_decay for v in chosen], dtype=torch.float64)
     optimizer = StackedAdam(model, rates, decays)
+    mean = RunningMean(model, [v.config.average for v in chosen])
     curves = Curves.empty(len(jobs), config.epochs)
     fingerprint = _fingerprint(union, jobs, groups, variants)
     done = 0
     if resume and state is not None and state.exists():
-        done = _load_state(state, model, optimizer, curves, fingerprint)
+        done = load_state(state, _state(model, optimizer, mean, curves), fingerprint)
     seen = torch.stack([job.train for job in jobs]).to(device)
     half = config.precision == "bfloat16"
     if half and device.type != "cuda":
@@ -181,15 +186,19 @@ def train_together(
                 epoch=epoch,
             )
             curves.loss[:, epoch] = steps.run(list(batches), _schedule(chosen, epoch))
-            for k, right in enumerate(tested.correct(model)):
+            mean.update(epoch)
+            with mean.in_place():
+                answers = tested.correct(model)
+            for k, right in enumerate(answers):
                 split = jobs[k].test.numel()
                 curves.test[k, epoch] = int(right[:split].sum())
                 curves.validation[k, epoch] = int(right[split:].sum())
             curves.seconds[epoch] = time.perf_counter() - begin
             if state is not None:
-                _save_state(state, model, optimizer, curves, epoch + 1, fingerprint)
+                save_state(state, _state(model, optimizer, mean, curves), epoch + 1, fingerprint)
             if on_epoch is not None:
                 on_epoch(epoch + 1, curves)
+    mean.swap()
     return model, curves
 
 
@@ -240,11 +249,9 @@ def _shared_config(variants: Sequence[Variant]) -> TrainConfig:
     first = variants[0].config
     for variant in variants[1:]:
         own = variant.config
-        if own != replace(
-            first, lr=own.lr, lr_halving=own.lr_halving, weight_decay=own.weight_decay
-        ):
+        if own != replace(first, **{name: getattr(own, name) for name in OWN}):
             raise ValueError(
-                "Variants may differ in `lr`, `lr_halving` and `weight_decay`, got "
+                f"Models side by side may differ in {', '.join(f'`{name}`' for name in OWN)}, got "
                 f"{own} beside {first}. Train the others in a run of their own."
             )
     return first
@@ -255,6 +262,16 @@ def _schedule(chosen: Sequence[Variant], epoch: int) -> Tensor:
     factors = [variant.config.lr_at(epoch) / variant.config.lr for variant in chosen]
     halving = {variant.config.lr_halving for variant in chosen}
     return torch.tensor(factors[0] if len(halving) == 1 else factors, dtype=torch.float64)
+
+
+def _state(
+    model: nn.Module, optimizer: StackedAdam, mean: RunningMean, curves: Curves
+) -> dict[str, Tensor]:
+    """Everything that changes while a run goes on, by name."""
+    tensors = {f"optimizer.{name}": t for name, t in optimizer.state_dict().items()}
+    tensors |= {f"buffer.{name}": t for name, t in model.named_buffers()}
+    tensors |= {f"mean.{name}": t for name, t in mean.mean.items()}
+    return tensors | {f"curves.{name}": t for name, t in curves.tensors().items()}
 
 
 def _fingerprint(
@@ -285,55 +302,3 @@ def _fingerprint(
 
 def _one_or_all(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else values
-
-
-def _save_state(
-    path: Path,
-    model: nn.Module,
-    optimizer: StackedAdam,
-    curves: Curves,
-    done: int,
-    fingerprint: dict[str, Any],
-) -> None:
-    metadata = {"done": str(done), "settings": json.dumps(fingerprint)}
-    save_tensors(path, _state(model, optimizer, curves), metadata)
-
-
-def _load_state(
-    path: Path,
-    model: nn.Module,
-    optimizer: StackedAdam,
-    curves: Curves,
-    fingerprint: dict[str, Any],
-) -> int:
-    """Put everything as it was, in place, and return how many epochs were done."""
-    tensors, metadata = load_tensors(path)
-    before = json.loads(metadata.get("settings", "{}"))
-    changed = [key for key, value in fingerprint.items() if before.get(key) != value]
-    if changed:
-        listed = ", ".join(f"{key} {before.get(key)} → {fingerprint[key]}" for key in changed)
-        raise ValueError(
-            f"The run in {path.parent} was started with other settings: {listed}. "
-            "Resume with the same settings, or choose another output folder."
-        )
-    now = _state(model, optimizer, curves)
-    if {n: t.shape for n, t in now.items()} != {n: t.shape for n, t in tensors.items()}:
-        raise ValueError(
-            f"The run in {path.parent} was started with a model of another shape. "
-            "Resume with the same model, or choose another output folder."
-        )
-    prefix = "optimizer."
-    optimizer.load_state_dict(
-        {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
-    )
-    for name, value in now.items():
-        if not name.startswith(prefix):
-            value.copy_(tensors[name])
-    return int(metadata["done"])
-
-
-def _state(model: nn.Module, optimizer: StackedAdam, curves: Curves) -> dict[str, Tensor]:
-    """Everything that changes while a run goes on, by name."""
-    tensors = {f"optimizer.{name}": t for name, t in optimizer.state_dict().items()}
-    tensors |= {f"buffer.{name}": t for name, t in model.named_buffers()}
-    return tensors | {f"curves.{name}": t for name, t in curves.tensors().items()}
