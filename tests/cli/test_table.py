@@ -137,3 +137,9 @@ def test_bad_usage_ends_with_code_2(lgan, empty, arguments, message):
     assert ran.code == 2
     assert message in ran.err
     assert empty()
+
+
+def test_searches_without_records_say_how_to_make_one(lgan):
+    ran = lgan("table", "searches")
+    assert ran.code == 1
+    assert "no search by the rule gin in results/sweep. Make one with `lgan sweep MUTAG`" in ran.err

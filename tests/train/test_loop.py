@@ -289,3 +289,26 @@ def test_two_runs_on_a_gpu_give_the_same_bits(union, factory, fold):
     on_gpu = union.to("cuda")
     first, second = (_train(on_gpu, factory("lgan-res"), fold) for _ in range(2))
     assert _same_bits(first, second)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_data_in_main_memory_trains_on_a_gpu_as_on_the_cpu(union, factory, fold):
+    on_cpu = _train(union, factory("lgan-res"), fold)[1]
+    from_host = _train(union, factory("lgan-res"), fold, device=torch.device("cuda"))[1]
+    torch.testing.assert_close(from_host.loss[:, 0], on_cpu.loss[:, 0], rtol=1e-3, atol=1e-3)
+    moved = (from_host.test - on_cpu.test).abs().sum()
+    assert int(moved) <= 0.05 * union.num_graphs * CONFIG.epochs
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_running_mean_on_a_gpu_gives_the_same_bits_twice(union, factory, fold):
+    config = replace(CONFIG, average=0.5)
+    first, second, plain = (
+        _train(union.to("cuda"), factory("lgan-res"), fold, config=c)
+        for c in (config, config, CONFIG)
+    )
+    assert _same_bits(first, second)
+    assert torch.equal(first[1].loss, plain[1].loss), "training itself is left alone"
+    assert not _same_bits(first, plain)

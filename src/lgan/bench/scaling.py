@@ -29,8 +29,9 @@ def scaling(config: BenchConfig) -> list[Row]:
     """One layer, forward and backward, on more and more IMDB-like ego networks.
 
     Sizes are entries of ``B_t`` and ``B_n`` of the original graph, so that the two lines,
-    compressed and not, can be read at the same place. Every measurement has a process of its
-    own; memory is what the layer needs beyond its input and the structure.
+    compressed and not, can be read at the same place. Memory is what the layer needs beyond its
+    input and the structure; on the CPU, where only a process can tell, every measurement has one
+    of its own.
     """
     rows = []
     with TemporaryDirectory(prefix="lgan-bench-") as folder:
@@ -121,8 +122,7 @@ def _row(path: Path, entries: int, compress: bool, config: BenchConfig) -> Row:
     arguments: dict[str, Any] = {
         "path": str(path), "device": str(config.device), "repeats": 2 if config.quick else 7,
     }  # fmt: skip
-    run = call_in_child("lgan.bench.scaling:run_layer", arguments)
-    result = dict(run.result)
+    result, problem = _measured(arguments, config.device)
     seconds, memory = result.pop("seconds", None), result.pop("memory", None)
     return Row(
         name=_name(compress),
@@ -130,9 +130,22 @@ def _row(path: Path, entries: int, compress: bool, config: BenchConfig) -> Row:
         seconds=seconds,
         memory=memory,
         size=entries,
-        note=run.problem,
+        note=problem,
         detail=result,
     )
+
+
+def _measured(arguments: dict[str, Any], place: torch.device) -> tuple[dict[str, Any], str]:
+    """What :func:`run_layer` found, or what kept it from it."""
+    if place.type == "cpu":
+        run = call_in_child("lgan.bench.scaling:run_layer", arguments)
+        return dict(run.result), run.problem
+    try:
+        return run_layer(**arguments), ""
+    except torch.OutOfMemoryError:
+        return {}, "out of GPU memory"
+    finally:
+        torch.cuda.empty_cache()
 
 
 def _slope(name: str, line: list[Row]) -> Row:

@@ -15,6 +15,7 @@ from lgan.tables.classification import CSV_COLUMNS, Classification
 from lgan.tables.missing import read_refusals
 from lgan.tables.records import read_runs
 from lgan.tables.render import csv_text
+from lgan.tables.searches import read_searches, search_grid
 from lgan.train.selection import RULES
 
 __all__ = ["app"]
@@ -74,3 +75,24 @@ def ablation(
             "branches=target` and copy its result.json there, or name another `--records`."
         )
     show([ablation_grid(runs, rule)], form)
+
+
+@app.command()
+def searches(
+    form: Format = None,
+    records: Records = Path("results/sweep"),
+    fresh: Annotated[
+        Path, typer.Option(help="Folder with cross-validation records of the winners.")
+    ] = Path("results/cv"),
+) -> None:
+    """What the searches for settings found, beside the winners trained with fresh seeds.
+
+    Example: lgan table searches --format md
+    """
+    found = read_searches(records)
+    if not found:
+        raise ValueError(
+            f"There is no search by the rule gin in {records}. Make one with `lgan sweep MUTAG`, "
+            "or name another `--records`."
+        )
+    show([search_grid(found, read_runs(fresh))], form)

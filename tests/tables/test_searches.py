@@ -1,0 +1,59 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from lgan.experiment.tuned import TUNED
+from lgan.tables.records import read_runs
+from lgan.tables.searches import read_searches, search_grid
+
+RESULTS = Path(__file__).resolve().parents[2] / "results"
+
+
+def _sweep(
+    path: Path, values: list[float | None], seeds: int | None = None, **head: object
+) -> None:
+    plain = {"model": "lgan", "dataset": "MUTAG", "objective": "gin", **head}
+    if seeds is not None:
+        plain["seeds"] = seeds
+    plain["fixed"] = {"epochs": 9, "memory_budget": 1}
+    plain["trials"] = [
+        {
+            "params": {"lr": i},
+            "outcome": value and {"state": "done" if value > 0 else "pruned", "value": abs(value)},
+        }
+        for i, value in enumerate(values)
+    ]
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(plain))
+
+
+def test_the_winner_is_the_best_of_the_trials_with_the_most_seeds(tmp_path):
+    _sweep(tmp_path / "a.json", [0.9, 0.95])
+    _sweep(tmp_path / "b.json", [0.8, 0.85, -0.99, None], seeds=2)
+    _sweep(tmp_path / "c.json", [0.99], objective="fair")
+    [found] = read_searches(tmp_path)
+    assert (found.trials, found.value, found.seeds) == (4, 0.85, 2)
+    assert found.settings == {"epochs": 9, "lr": 1}
+
+
+def test_the_table_shows_the_winner_beside_fresh_runs(record, folder, tmp_path):
+    _sweep(tmp_path / "sweep" / "a.json", [0.9], seeds=2)
+    _sweep(tmp_path / "sweep" / "b.json", [0.5], dataset="COLLAB", model="lgan-res")
+    record("x", [4, 4, 4, 4, 3])
+    record("y", [4, 4, 4, 3, 3], seed=1)
+    grid = search_grid(read_searches(tmp_path / "sweep"), read_runs(folder))
+    assert grid.columns == ["model", "MUTAG", "COLLAB"]
+    assert grid.rows == [
+        ["lgan", "90.0 (×2, of 1) → 92.5 ×2", "not searched"],
+        ["lgan-res", "not searched", "50.0 (of 1)"],
+    ]
+
+
+@pytest.mark.parametrize(
+    "search", read_searches(RESULTS / "sweep"), ids=lambda s: f"{s.model} {s.dataset}"
+)
+def test_default_settings_are_those_that_won(search):
+    tuned = TUNED[search.model][search.dataset]
+    won = {key: value for key, value in search.settings.items() if (key, value) != ("average", 0.0)}
+    assert tuned == won
