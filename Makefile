@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint format bench slow clean
+.PHONY: demo test lint format bench docs slow clean
 
 demo: $(READY)
 	$(BIN)/lgan demo
@@ -28,6 +28,10 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/lgan bench
+
+# Tables of the documents, from the records in results/.
+docs: $(READY)
+	$(BIN)/python docs/tables.py
 
 # Set up once; again only when the requirements change.
 $(READY): pyproject.toml constraints.txt
