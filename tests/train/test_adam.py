@@ -38,7 +38,6 @@ def test_each_model_moves_as_with_torch_adam(decay):
     ]
     for step in range(STEPS):
         scale = 0.5 ** (step // 10)
-        mine.zero_grad()
         _loss(model.weight, model.bias, step).backward()
         mine.step(scale)
         for k, optimizer in enumerate(theirs):
@@ -72,14 +71,13 @@ def test_parameters_and_gradients_are_views_of_one_vector():
     assert bool((gradients != 0).all())
     optimizer.value.zero_()
     assert not model.weight.any()
-    optimizer.zero_grad()
-    assert not model.bias.grad.any()
+    optimizer.step()
+    assert not model.bias.grad.any(), "cleared for the next step"
 
 
 def test_state_continues_bit_for_bit():
     def run(model: Stacked, optimizer: StackedAdam, steps: range) -> None:
         for step in steps:
-            optimizer.zero_grad()
             _loss(model.weight, model.bias, step).backward()
             optimizer.step()
 

@@ -6,8 +6,8 @@ no intermediate graph, and threads can take models apart: each runs the layer fr
 its own planes, which stay in its cache.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,13 @@ from torch import Tensor
 from lgan.kernels import numba_cpu
 from lgan.kernels.first_order import first_order
 from lgan.kernels.incidence import Incidence
+from lgan.kernels.numba_products import (
+    add_products,
+    column_sums,
+    inner_products,
+    products,
+    turned_products,
+)
 from lgan.kernels.threads import by_planes
 
 __all__ = ["LayerSettings", "StackedLayer"]
@@ -24,6 +31,7 @@ __all__ = ["LayerSettings", "StackedLayer"]
 # Stand for "no structural codes", by bytes of a number.
 NO_TABLE = {4: np.empty((1, 1, 1), np.float32), 8: np.empty((1, 1, 1), np.float64)}
 NO_CODE = np.empty(0, np.int32)
+NO_BIAS = {4: np.empty((0, 0), np.float32), 8: np.empty((0, 0), np.float64)}
 
 
 @dataclass(frozen=True)
@@ -102,23 +110,22 @@ class StackedLayer(torch.autograd.Function):
         codes = _Codes.of(table, settings, pair)
         models, nodes, width = pair.size(0), settings.incidence.multiplicity.numel(), out.size(-1)
         a = pair.new_empty((models, nodes, pair.size(-1)))
-        both = a.new_zeros(a.shape)
+        both = a.new_empty(a.shape)
         hidden, normed, last, result = a.new_empty((4, models, nodes, width)).unbind()
         statistics = a.new_empty((4, models, width))  # mean and reciprocal deviation, twice
-        arrays = {name: t.numpy() for name, t in (("a", a), ("both", both), ("hidden", hidden),
-                  ("normed", normed), ("last", last), ("result", result))}  # fmt: skip
-        stats = statistics.numpy()
+        at = _Arrays(a=a, both=both, hidden=hidden, normed=normed, last=last, result=result,
+                     pair=pair, bias=bias, fuse=fuse, out=out, stats=statistics)  # fmt: skip
+        rows, more = _rows(x), None if residual is None else residual.numpy()
 
         def planes(k0: int, k1: int) -> None:
-            cut = _cutter(k0, k1, models)
-            _product(x, pair, k0, k1, a, bias=bias)
-            _aggregate(arrays["a"], arrays["both"], codes, settings, width, k0, k1)
-            torch.bmm(cut(both), cut(fuse), out=cut(hidden))
-            if residual is not None:
-                _product(x, residual, k0, k1, hidden, add=True)
-            settings.norm(0, arrays["hidden"], scale1, shift1, arrays["normed"], stats[:2], k0, k1)
-            torch.bmm(cut(normed), cut(out), out=cut(last))
-            settings.norm(1, arrays["last"], scale2, shift2, arrays["result"], stats[2:], k0, k1)
+            _product(rows, at.pair, at.bias, at.a, k0, k1)
+            _aggregate(at.a, at.both, codes, settings, width, k0, k1)
+            products(at.both, at.fuse, at.none, at.hidden, k0, k1)
+            if more is not None:
+                _add_product(rows, more, at.hidden, k0, k1)
+            settings.norm(0, at.hidden, scale1, shift1, at.normed, at.stats[:2], k0, k1)
+            products(at.normed, at.out, at.none, at.last, k0, k1)
+            settings.norm(1, at.last, scale2, shift2, at.result, at.stats[2:], k0, k1)
 
         by_planes(planes, models, a.numel())
         ctx.save_for_backward(
@@ -143,41 +150,41 @@ class StackedLayer(torch.autograd.Function):
         models, nodes, width = result.shape
         grad = grad.detach().contiguous()
         grad_x = torch.empty_like(x) if ctx.needs_input_grad[0] else None
-        grad_pair, grad_fuse, grad_out = (w.new_zeros(w.shape) for w in (pair, fuse, out))
-        grad_residual = None if residual is None else residual.new_zeros(residual.shape)
+        grad_fuse, grad_out = (w.new_empty(w.shape) for w in (fuse, out))
+        grad_pair = pair.new_empty(pair.shape)
+        grad_residual = None if residual is None else residual.new_empty(residual.shape)
         grad_bias = pair.new_empty((models, pair.size(-1)))
         grad_norms = scale1.new_empty((4, models, width))  # scale and shift, twice
         at_hidden, at_normed = a.new_empty((2, models, nodes, width)).unbind()
-        at_both, at_a = a.new_empty(a.shape), a.new_zeros(a.shape)
-        stats, norms = statistics.numpy(), grad_norms.numpy()
-        turned_residual = pair if residual is None else residual.detach().mT.contiguous()
-        turned = {name: w.mT.contiguous() for name, w in (
-            ("pair", pair), ("fuse", fuse), ("out", out))}  # fmt: skip
-        arrays = {name: t.numpy() for name, t in (("grad", grad), ("a", a), ("hidden", hidden),
-                  ("normed", normed), ("last", last), ("result", result), ("at_both", at_both),
-                  ("at_hidden", at_hidden), ("at_normed", at_normed), ("at_a", at_a))}  # fmt: skip
+        at_both, at_a = a.new_empty((2, *a.shape)).unbind()
+        at = _Arrays(a=a, both=both, hidden=hidden, normed=normed, last=last, result=result,
+                     pair=pair, fuse=fuse, out=out, stats=statistics, grad=grad, at_both=at_both,
+                     at_hidden=at_hidden, at_normed=at_normed, at_a=at_a, grad_pair=grad_pair,
+                     grad_fuse=grad_fuse, grad_out=grad_out, norms=grad_norms, grad_bias=grad_bias,
+                     table=grad_table)  # fmt: skip
+        rows, more = _rows(x), None if residual is None else residual.detach().numpy()
+        to_x = None if grad_x is None else grad_x.numpy()
+        to_more = None if grad_residual is None else grad_residual.numpy()
 
         def planes(k0: int, k1: int) -> None:
-            cut = _cutter(k0, k1, models)
             # `at_hidden` first holds the gradient at `last`, which has the same shape.
-            settings.norm_back(arrays["grad"], arrays["last"], arrays["result"], scale2, stats[2:],
-                               arrays["at_hidden"], norms[2:], k0, k1)  # fmt: skip
-            torch.bmm(cut(normed).mT, cut(at_hidden), out=cut(grad_out))
-            torch.bmm(cut(at_hidden), cut(turned["out"]), out=cut(at_normed))
-            settings.norm_back(arrays["at_normed"], arrays["hidden"], arrays["normed"], scale1,
-                               stats[:2], arrays["at_hidden"], norms[:2], k0, k1)  # fmt: skip
-            torch.bmm(cut(both).mT, cut(at_hidden), out=cut(grad_fuse))
-            torch.bmm(cut(at_hidden), cut(turned["fuse"]), out=cut(at_both))
-            _aggregate_back(arrays["at_both"], arrays["a"], arrays["at_a"], codes,
-                            grad_table.numpy(), settings, width, k0, k1)  # fmt: skip
-            _product_back(x, at_a, grad_pair, k0, k1)
-            torch.sum(cut(at_a), 1, out=cut(grad_bias))
-            if grad_x is not None:
-                torch.bmm(cut(at_a), cut(turned["pair"]), out=cut(grad_x))
-            if grad_residual is not None:
-                _product_back(x, at_hidden, grad_residual, k0, k1)
-                if grad_x is not None:
-                    cut(grad_x).baddbmm_(cut(at_hidden), cut(turned_residual))
+            settings.norm_back(at.grad, at.last, at.result, scale2, at.stats[2:], at.at_hidden,
+                               at.norms[2:], k0, k1)  # fmt: skip
+            inner_products(at.normed, at.at_hidden, at.grad_out, k0, k1)
+            turned_products(at.at_hidden, at.out, False, at.at_normed, k0, k1)
+            settings.norm_back(at.at_normed, at.hidden, at.normed, scale1, at.stats[:2],
+                               at.at_hidden, at.norms[:2], k0, k1)  # fmt: skip
+            inner_products(at.both, at.at_hidden, at.grad_fuse, k0, k1)
+            turned_products(at.at_hidden, at.fuse, False, at.at_both, k0, k1)
+            _aggregate_back(at.at_both, at.a, at.at_a, codes, at.table, settings, width, k0, k1)
+            _product_back(rows, at.at_a, at.grad_pair, k0, k1)
+            column_sums(at.at_a, at.grad_bias, k0, k1)
+            if to_x is not None:
+                turned_products(at.at_a, at.pair, False, to_x, k0, k1)
+            if more is not None and to_more is not None:
+                _product_back(rows, at.at_hidden, to_more, k0, k1)
+                if to_x is not None:
+                    turned_products(at.at_hidden, more, True, to_x, k0, k1)
 
         by_planes(planes, models, 2 * a.numel())
         return (
@@ -187,42 +194,43 @@ class StackedLayer(torch.autograd.Function):
         )  # fmt: skip
 
 
-def _cutter(k0: int, k1: int, models: int) -> Callable[[Tensor], Tensor]:
-    """Takes the planes of one thread; the interpreter's cost of a slice is saved where it can."""
-    return (lambda t: t) if k1 - k0 == models else (lambda t: t[k0:k1])
+class _Arrays(SimpleNamespace):
+    """Tensors as arrays, by name, and an empty one that stands for no bias."""
+
+    def __init__(self, **tensors: Tensor) -> None:
+        super().__init__(**{name: tensor.numpy() for name, tensor in tensors.items()})
+        self.none = NO_BIAS[next(iter(tensors.values())).element_size()]
 
 
-def _product(
-    x: Tensor,
-    weight: Tensor,
-    k0: int,
-    k1: int,
-    out: Tensor,
-    *,
-    bias: Tensor | None = None,
-    add: bool = False,
-) -> None:
-    """``out = x W + b`` or ``out += x W`` on some planes; categories take rows of ``W``."""
+def _rows(x: Tensor) -> Any:
+    """The input as an array: categories ``[n]``, or rows ``[1 or K, n, in]``."""
     if not x.is_floating_point():
-        numba_cpu.take_rows(x.numpy(), weight.numpy(), add, out.numpy(), k0, k1)
-        if bias is not None:
-            out[k0:k1] += bias[k0:k1].unsqueeze(1)
-        return
-    cut = _cutter(k0, k1, weight.size(0))
-    planes = cut(x) if x.dim() == 3 else x.expand(k1 - k0, -1, -1)
-    if bias is not None:
-        torch.baddbmm(cut(bias).unsqueeze(1), planes, cut(weight), out=cut(out))
-    else:
-        cut(out).baddbmm_(planes, cut(weight), beta=float(add))
+        return x.numpy()
+    return (x if x.dim() == 3 else x.unsqueeze(0)).contiguous().numpy()
 
 
-def _product_back(x: Tensor, grad: Tensor, grad_weight: Tensor, k0: int, k1: int) -> None:
-    if not x.is_floating_point():
-        numba_cpu.add_rows(x.numpy(), grad.numpy(), grad_weight.numpy(), k0, k1)
+def _product(rows: Any, weight: Any, bias: Any, out: Any, k0: int, k1: int) -> None:
+    """``out = x W + b`` on some planes; categories take rows of ``W``."""
+    if rows.ndim == 1:
+        numba_cpu.take_rows(rows, weight, False, out, k0, k1)
+        out[k0:k1] += bias[k0:k1, None]
         return
-    cut = _cutter(k0, k1, grad.size(0))
-    planes = cut(x) if x.dim() == 3 else x.expand(k1 - k0, -1, -1)
-    torch.bmm(planes.mT, cut(grad), out=cut(grad_weight))
+    products(rows, weight, bias, out, k0, k1)
+
+
+def _add_product(rows: Any, weight: Any, out: Any, k0: int, k1: int) -> None:
+    if rows.ndim == 1:
+        numba_cpu.take_rows(rows, weight, True, out, k0, k1)
+        return
+    add_products(rows, weight, out, k0, k1)
+
+
+def _product_back(rows: Any, grad: Any, grad_weight: Any, k0: int, k1: int) -> None:
+    if rows.ndim == 1:
+        grad_weight[k0:k1] = 0
+        numba_cpu.add_rows(rows, grad, grad_weight, k0, k1)
+        return
+    inner_products(rows, grad, grad_weight, k0, k1)
 
 
 @dataclass(frozen=True)

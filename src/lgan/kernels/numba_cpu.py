@@ -48,6 +48,16 @@ def _add(row: Array, weight: float, values: Array) -> None:
         row[j] += w * values[j]
 
 
+@njit(nogil=True, cache=True, inline="always")
+def _clear(plane: Array, branches: int, width: int, c0: int, c1: int) -> None:
+    """Set some columns of every branch to zero."""
+    for i in range(plane.shape[0]):
+        for branch in range(branches):
+            row = plane[i, c0 + branch * width : c1 + branch * width]
+            for j in range(row.size):
+                row[j] = 0
+
+
 @njit(nogil=True, cache=True, fastmath=FAST)
 def ego_sum_forward(
     a: Array,
@@ -65,7 +75,7 @@ def ego_sum_forward(
     c0: int,
     c1: int,
 ) -> None:
-    """``out = (B_t Z_t ‖ B_n Z_n)`` with ``Z = relu(a_u + a_v + table[code])``, added to zeros.
+    """``out = (B_t Z_t ‖ B_n Z_n)`` with ``Z = relu(a_u + a_v + table[code])``.
 
     ``a`` holds the two branches side by side, ``width`` columns each, or only the first.
     """
@@ -73,6 +83,7 @@ def ego_sum_forward(
     floor = a.dtype.type(0) if relu else a.dtype.type(-np.inf)
     z = np.empty(c1 - c0, a.dtype)
     for k in range(k0, k1):
+        _clear(out[k], branches, width, c0, c1)
         for p in range(pairs.shape[1]):
             u, v = pairs[0, p], pairs[1, p]
             tu, tv, nu, nv, across = _weights(multiplicity[u], multiplicity[v], u == v)
@@ -120,11 +131,14 @@ def ego_sum_backward(
     c0: int,
     c1: int,
 ) -> None:
-    """Gradients of :func:`ego_sum_forward`, added to zeros; the mask is computed again."""
+    """Gradients of :func:`ego_sum_forward`, that of the table added to what is there; the mask is
+    computed again.
+    """
     branches = a.shape[2] // width
     zero = a.dtype.type(0)
     z = np.empty(c1 - c0, a.dtype)
     for k in range(k0, k1):
+        _clear(grad_a[k], branches, width, c0, c1)
         for p in range(pairs.shape[1]):
             u, v = pairs[0, p], pairs[1, p]
             tu, tv, nu, nv, across = _weights(multiplicity[u], multiplicity[v], u == v)
@@ -179,12 +193,11 @@ def linear_sum(
     c0: int,
     c1: int,
 ) -> None:
-    """The collapsed linear form ``T_t = Σ (a_t + a_p)``, ``S_t = Σ c_tp a_p``, or its transpose,
-    added to zeros.
-    """
+    """The collapsed linear form ``T_t = Σ (a_t + a_p)``, ``S_t = Σ c_tp a_p``, or its transpose."""
     branches = a.shape[2] // width
     z = np.empty(c1 - c0, a.dtype)
     for k in range(k0, k1):
+        _clear(out[k], branches, width, c0, c1)
         for p in range(pairs.shape[1]):
             u, v = pairs[0, p], pairs[1, p]
             tu, tv, _, _, _ = _weights(multiplicity[u], multiplicity[v], u == v)

@@ -16,6 +16,9 @@ from lgan.kernels.threads import in_threads
 
 __all__ = ["EgoSum", "LinearSum", "Norm", "SegmentSum"]
 
+# Loops that touch an element once are worth a second thread only where there are many.
+LIGHT = 4
+
 
 def _array(x: Tensor) -> Any:
     return x.detach().numpy() if x.is_contiguous() else x.detach().contiguous().numpy()
@@ -37,7 +40,7 @@ class EgoSum(torch.autograd.Function):
         """Sum what the pairs send."""
         ctx.save_for_backward(a, table)
         ctx.rest = (code, incidence, width, relu)
-        out = a.new_zeros(a.shape)
+        out = a.new_empty(a.shape)
         pairs, multiplicity, ptr, opposite, _ = incidence.arrays
         in_threads(
             numba_cpu.ego_sum_forward,
@@ -55,7 +58,7 @@ class EgoSum(torch.autograd.Function):
         """Gradients of the node values and of the table."""
         a, table = ctx.saved_tensors
         code, incidence, width, relu = ctx.rest
-        grad_a, grad_table = a.new_zeros(a.shape), table.new_zeros(table.shape)
+        grad_a, grad_table = a.new_empty(a.shape), table.new_zeros(table.shape)
         pairs, multiplicity, ptr, opposite, _ = incidence.arrays
         in_threads(
             numba_cpu.ego_sum_backward,
@@ -76,7 +79,7 @@ class LinearSum(torch.autograd.Function):
     def forward(ctx: Any, a: Tensor, incidence: Incidence, width: int, transposed: bool) -> Tensor:
         """One weighted sparse product."""
         ctx.rest = (incidence, width, transposed)
-        out = a.new_zeros(a.shape)
+        out = a.new_empty(a.shape)
         pairs, multiplicity, _, _, triangles = incidence.arrays
         in_threads(
             numba_cpu.linear_sum,
@@ -155,7 +158,7 @@ class SegmentSum(torch.autograd.Function):
         ctx.rows = x.size(1)
         out = x.new_zeros((x.size(0), ptr.numel() - 1, x.size(2)))
         arrays = (_array(x), _array(weight), ptr.numpy(), out.numpy())
-        in_threads(numba_cpu.segment_sum, x.size(0), x.size(2), x.numel(), *arrays)
+        in_threads(numba_cpu.segment_sum, x.size(0), x.size(2), x.numel() // LIGHT, *arrays)
         return out
 
     @staticmethod
@@ -165,5 +168,7 @@ class SegmentSum(torch.autograd.Function):
         weight, ptr = ctx.saved_tensors
         out = grad.new_zeros((grad.size(0), ctx.rows, grad.size(2)))
         arrays = (_array(grad), _array(weight), ptr.numpy(), out.numpy())
-        in_threads(numba_cpu.segment_spread, grad.size(0), grad.size(2), out.numel(), *arrays)
+        in_threads(
+            numba_cpu.segment_spread, grad.size(0), grad.size(2), out.numel() // LIGHT, *arrays
+        )
         return out, None, None

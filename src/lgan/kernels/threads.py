@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import torch
+from threadpoolctl import threadpool_limits
 
 __all__ = ["by_planes", "in_threads", "model_threads"]
 
@@ -32,7 +33,8 @@ def model_threads() -> Iterator[None]:
     torch.set_num_threads(1)
     _keep_freed_memory()
     try:
-        yield
+        with threadpool_limits(1, user_api="blas"):
+            yield
     finally:
         torch.set_num_threads(threads)
         _threads.reset(token)

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from lgan import kernels
+
 __all__ = ["StackedAdam"]
 
 
@@ -39,27 +41,39 @@ class StackedAdam:
             p.grad = self.grad[start:stop].view(p.shape)
             start = stop
 
-    def zero_grad(self) -> None:
-        """Set all gradients to zero, in place."""
-        self.grad.zero_()
-
     @torch.no_grad()
     def step(self, scale: float | Tensor = 1.0) -> None:
-        """Update all models; ``scale`` multiplies every learning rate, one or one per model (the
-        schedule).
+        """Update all models and clear their gradients; ``scale`` multiplies every learning rate,
+        one or one per model (the schedule).
 
         The number of steps is a tensor, so that a captured step goes on counting.
         """
         self.steps += 1
+        root = (1 - self.beta2**self.steps).sqrt().to(self.value.dtype)
+        rate = (scale / (1 - self.beta1**self.steps)).to(self.value.dtype)
+        if kernels.compiled(self.value):
+            self._compiled_step(rate, root)
+            return
+        rate = rate if rate.dim() == 0 else _per_element(rate, self.parameters)
         if self.decays:
             self.grad.addcmul_(self.weight_decay, self.value)
         self.mean.lerp_(self.grad, 1 - self.beta1)
         self.square.mul_(self.beta2).addcmul_(self.grad, self.grad, value=1 - self.beta2)
-        root = (1 - self.beta2**self.steps).sqrt().to(self.value.dtype)
-        rate = (scale / (1 - self.beta1**self.steps)).to(self.value.dtype)
-        rate = rate if rate.dim() == 0 else _per_element(rate, self.parameters)
         change = self.mean / self.square.sqrt().div_(root).add_(self.eps)
         self.value.sub_(change.mul_(self.lr).mul_(rate))
+        self.grad.zero_()
+
+    def _compiled_step(self, rate: Tensor, root: Tensor) -> None:
+        from lgan.kernels.numba_adam import adam
+        from lgan.kernels.threads import by_planes
+
+        lr = self.lr
+        if rate.dim() > 0:
+            lr, rate = lr * _per_element(rate, self.parameters), torch.ones(())
+        constants = (rate, 1 - self.beta1, self.beta2, 1 - self.beta2, self.eps, 1 / root)
+        arrays = [t.numpy() for t in (self.value, self.grad, self.mean, self.square, lr,
+                  self.weight_decay, self.value.new_tensor(constants))]  # fmt: skip
+        by_planes(lambda a, b: adam(*arrays, a, b), self.value.numel(), self.value.numel())
 
     def state_dict(self) -> dict[str, Tensor]:
         """Everything that changes, the parameters included, by name and not copied."""

@@ -233,7 +233,6 @@ def _step(
     weight = seen.to(optimizer.value.dtype)
     node_weight = weight[:, batch.batch] * batch.multiplicity
     weight = weight / weight.sum(1, keepdim=True).clamp(min=1)
-    optimizer.zero_grad()
     with torch.autocast(batch.ptr.device.type, torch.bfloat16, enabled=half):
         out = model(replace(batch, node_weight=node_weight))
     log_probability = out.to(weight.dtype).log_softmax(-1)  # [K, B, C]
