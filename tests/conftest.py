@@ -1,4 +1,5 @@
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,14 @@ settings.load_profile("lgan")
 def seed() -> int:
     torch.manual_seed(0)
     return 0
+
+
+@pytest.fixture
+def float64() -> Iterator[None]:
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(before)
 
 
 def _present(folder: Path) -> Path:

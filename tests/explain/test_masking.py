@@ -153,15 +153,18 @@ def test_a_network_that_cannot_be_masked_is_refused():
         masked_outputs(Blind(), union, torch.ones(1, union.num_pairs))
 
 
-def test_the_compiled_layer_of_stacked_training_refuses_a_mask():
-    stack = build_stack(lambda: lgan.LGAN(3, 4, 2, num_layers=1), [0, 1]).train()
+def test_stacked_training_with_a_mask_goes_around_the_compiled_layer():
     data = lgan.EgoLineGraph()(graph())
     data.x = data.x.float()
     lines = lgan.EgoLines.from_data(data)
-    data.lines = lines.masked(torch.ones(lines.num_pairs))
-    with pytest.raises(ValueError, match=r"Masked line graphs.*Call `model.eval\(\)`"):
-        stack(data)
-    assert stack.eval()(data).shape == (2, 1, 2)
+    outputs = []
+    for mask in (None, torch.ones(lines.num_pairs), torch.full((lines.num_pairs,), 0.5)):
+        stack = build_stack(lambda: lgan.LGAN(3, 4, 2, num_layers=1), [0, 1]).train()
+        data.lines = lines if mask is None else lines.masked(mask)
+        outputs.append(stack(data))
+    plain, whole, half = outputs
+    torch.testing.assert_close(whole, plain)
+    assert not torch.allclose(half, plain)
 
 
 def test_merged_twins_and_masks_of_another_length_are_refused():

@@ -1,8 +1,7 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 import pytest
-import torch
 from torch import nn
 
 from lgan import GraphUnion
@@ -10,14 +9,6 @@ from lgan.data import node_features, triangle_pairs
 from lgan.zoo import model_spec
 
 Factory = Callable[[], nn.Module]
-
-
-@pytest.fixture
-def float64() -> Iterator[None]:
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(before)
 
 
 @pytest.fixture(scope="session")

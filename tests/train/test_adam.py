@@ -2,6 +2,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from lgan import kernels
 from lgan.train.adam import StackedAdam
 
 MODELS, STEPS = 3, 25
@@ -21,8 +22,10 @@ def _loss(weight: Tensor, bias: Tensor, step: int) -> Tensor:
     return ((x @ weight + bias[..., None, :]).tanh() - 0.5).square().sum()
 
 
+@pytest.mark.parametrize("backend", ["numba", "torch"])
 @pytest.mark.parametrize("decay", [DECAY, 0.0])
-def test_each_model_moves_as_with_torch_adam(decay):
+@pytest.mark.parametrize("own", [False, True], ids=["one schedule", "own schedules"])
+def test_each_model_moves_as_with_torch_adam(decay, backend, own):
     model = Stacked()
     alone = [
         [p[k].detach().clone().requires_grad_() for p in model.parameters()] for k in range(MODELS)
@@ -37,11 +40,12 @@ def test_each_model_moves_as_with_torch_adam(decay):
         for k in range(MODELS)
     ]
     for step in range(STEPS):
-        scale = 0.5 ** (step // 10)
+        scale = torch.tensor(0.5 ** (step // 10)).expand(MODELS if own else ())
         _loss(model.weight, model.bias, step).backward()
-        mine.step(scale)
+        with kernels.backend(backend):
+            mine.step(scale)
         for k, optimizer in enumerate(theirs):
-            optimizer.param_groups[0]["lr"] = float(LR[k]) * scale
+            optimizer.param_groups[0]["lr"] = float(LR[k]) * 0.5 ** (step // 10)
             optimizer.zero_grad()
             _loss(*alone[k], step).backward()
             optimizer.step()

@@ -17,6 +17,9 @@ Comb = Literal["deepsets", "linear"]
 Fusion = Literal["concat", "sum", "mean", "gate"]
 Branches = Literal["both", "target", "neighbour"]
 
+# Numbers in a layer's output from which the operations one by one, with all threads, are faster.
+SMALL = 1 << 17
+
 
 class LGANConv(nn.Module):
     r"""The Line Graph Aggregation layer of *LGAN: An Efficient High-Order Graph Neural Network
@@ -131,8 +134,8 @@ class LGANConv(nn.Module):
             )
         self._check_codes(lines)
         weight = lines.multiplicity if node_weight is None else node_weight
-        if self._stacked_on_cpu():
-            return self._stacked(x, lines, weight)
+        if self._compiled(lines):
+            return self._whole(x, lines, weight)
         both = self._aggregate(x, lines)
         hidden = self._fuse(both)
         if self.residual is not None:
@@ -141,26 +144,29 @@ class LGANConv(nn.Module):
         out: Tensor = self.out_norm(self.out(hidden), weight)
         return out
 
-    def _stacked_on_cpu(self) -> bool:
-        """Whether many models train side by side in the form the compiled layer knows."""
+    def _compiled(self, lines: EgoLines) -> bool:
+        """Whether the layer runs as one compiled function: many models that train side by side,
+        or small graphs that are tested.
+        """
         weight = self.pair.weight
-        stacked = self.training and weight.dim() == 3
-        stacked = stacked and self.fusion == "concat" and self.branches != "neighbour"
-        return stacked and kernels.compiled(weight)
+        if self.fusion != "concat" or self.branches == "neighbour" or lines.mask is not None:
+            return False
+        if self.training:
+            return weight.dim() == 3 and kernels.compiled(weight)
+        small = lines.num_nodes * self.out_channels < SMALL
+        return small and not torch.is_grad_enabled() and kernels.compiled(weight)
 
-    def _stacked(self, x: Tensor, lines: EgoLines, weight: Tensor) -> Tensor:
-        from lgan.kernels.layer import LayerSettings, StackedLayer
+    def _whole(self, x: Tensor, lines: EgoLines, weight: Tensor) -> Tensor:
+        from lgan.kernels.layer import LayerSettings, LayerWeights, StackedLayer, tested_layer
 
         assert self.pair.bias is not None
-        weights: tuple[Tensor, ...] = (self.pair.weight, self.pair.bias, self.fuse.weight)
-        pair, bias, fuse = weights
         if not x.is_floating_point():
             check_categories(x, self.in_channels)
-        elif x.dim() == 2 and x.requires_grad:
-            x = x.expand(pair.size(0), -1, -1)
-        if self._silent(lines):
-            width = self.out_channels
-            pair, bias, fuse = pair[..., :width], bias[..., :width], fuse[:, :width]
+        silent, width = self._silent(lines), self.out_channels
+        weights: tuple[Tensor, ...] = (self.pair.weight, self.pair.bias, self.fuse.weight)
+        pair, bias, fuse = weights
+        if silent:
+            pair, bias, fuse = pair[..., :width], bias[..., :width], fuse[..., :width, :]
         weight = weight.to(pair.dtype)
         settings = LayerSettings(
             incidence=lines.incidence,
@@ -171,19 +177,21 @@ class LGANConv(nn.Module):
             relu=self.comb == "deepsets",
             code=lines.code_rows,
         )
-        out: Tensor = StackedLayer.apply(
-            x,
-            pair.contiguous(),
-            bias,
-            fuse.contiguous(),
-            None if self.residual is None else self.residual.weight,
-            self._offsets(lines, pair.dtype),
-            *(self.norm.scale, self.norm.shift),
-            self.out.weight,
-            *(self.out_norm.scale, self.out_norm.shift),
-            settings,
-        )
-        return out
+        parameters = (
+            pair, bias, fuse, None if self.residual is None else self.residual.weight,
+            self._offsets(lines, pair.dtype), self.norm.scale, self.norm.shift, self.out.weight,
+            self.out_norm.scale, self.out_norm.shift,
+        )  # fmt: skip
+        out: Tensor
+        if self.training:
+            if x.is_floating_point() and x.dim() == 2 and x.requires_grad:
+                x = x.expand(pair.size(0), -1, -1)
+            out = StackedLayer.apply(x, settings, *parameters)
+            return out
+        if pair.dim() == 3:
+            return tested_layer(x, settings, LayerWeights(*parameters))
+        alone = (None if p is None else p.unsqueeze(0) for p in parameters)
+        return tested_layer(x, settings, LayerWeights(*alone)).squeeze(0)  # type: ignore[arg-type]
 
     def _build(self, x: Tensor, edge_index: Tensor) -> EgoLines:
         if self._lines is not None:
