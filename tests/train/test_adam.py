@@ -40,7 +40,7 @@ def test_each_model_moves_as_with_torch_adam(decay, backend, own):
         for k in range(MODELS)
     ]
     for step in range(STEPS):
-        scale = torch.tensor(0.5 ** (step // 10)).expand(MODELS if own else ())
+        scale = torch.tensor(0.5 ** (step // 10), dtype=torch.float64).expand(MODELS if own else ())
         _loss(model.weight, model.bias, step).backward()
         with kernels.backend(backend):
             mine.step(scale)
