@@ -93,10 +93,13 @@ def train_beside(
 
 
 def dense_operations(training: Training) -> int:
-    """Floating-point operations of the dense products of one epoch, evaluation included."""
+    """Floating-point operations of the dense products of one epoch, evaluation included.
+
+    The counter sees operations of torch in this thread, hence the backend without compiled loops.
+    """
     from torch.utils.flop_counter import FlopCounterMode
 
-    with FlopCounterMode(display=False) as counter:
+    with kernels.backend("torch"), FlopCounterMode(display=False) as counter:
         training.run(1)
     return int(counter.get_total_flops())
 
