@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from lgan import kernels
 from lgan.bench.measure import OURS, synchronize
 from lgan.graph import GraphUnion
 from lgan.train import TrainConfig
