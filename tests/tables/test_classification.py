@@ -37,7 +37,7 @@ def test_missing_cells_say_why(record, folder, tmp_path):
     told = {"cells": [{"model": "gin", "dataset": "COLLAB", "refused": "9 tuples, at most 8"}]}
     (tmp_path / "runtime.json").write_text(json.dumps(told))
     gin, fair, *_ = _table(folder, read_refusals(tmp_path)).grids()
-    assert _row(gin, "gin")["COLLAB"] == "refused: 9 tuples, at most 8 (80.2)"
+    assert _row(gin, "gin")["COLLAB"] == "not done [1] (80.2)"
     assert _row(gin, "gin")["PTC_MR"] == "not run"
     assert _row(fair, "lgan")["MUTAG"] == "no inner hold-out"
 

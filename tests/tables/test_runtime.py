@@ -82,9 +82,9 @@ def test_another_format_is_refused(tmp_path):
 def test_tables_of_epoch_preparation_and_memory_with_reasons():
     epoch, prepare, memory = RECORD.grids()
     assert epoch.columns == ["model", "MUTAG", "COLLAB"]
-    assert epoch.rows == [["gin", "20 ms", "refused [1]"], ["lgan", "10 ms", "12 s"]]
+    assert epoch.rows == [["gin", "20 ms", "not done [1]"], ["lgan", "10 ms", "12 s"]]
     assert prepare.rows[1] == ["lgan", "1.5 s", "30 s"]
-    assert memory.rows == [["gin", "1 MiB", "refused [1]"], ["lgan", "3.00 GiB", "1.00 GiB"]]
+    assert memory.rows == [["gin", "1 MiB", "not done [1]"], ["lgan", "3.00 GiB", "1.00 GiB"]]
     assert memory.notes[-1] == "[1] too large: 9 tuples"
 
 

@@ -139,13 +139,23 @@ class Classification:
         if rule == "gin":
             notes = [OPTIMISM[rule], *NOTES, f"{compared} on the same folds: {TEST}."]
             notes += self._codes()
+        told = enumerate(self._reasons(), 1)
+        notes += [f"[{i}] `lgan table runtime`: {reason}" for i, reason in told]
         return Grid(f"Accuracy in percent, rule {rule}: {MEANING[rule]}", _headings(), rows, notes)
+
+    def _reasons(self) -> list[str]:
+        """What keeps models from sets they have no record of, each once."""
+        missing = ((row, name) for row in self.rows for name in COLUMNS)
+        told = (self.why_missing(*key) for key in missing if key in self.refusals)
+        return list(dict.fromkeys(why for why in told if why in self.refusals.values()))
 
     def _text(self, row: str, dataset: str, rule: str) -> str:
         cell, figure = self.cell(row, dataset, rule), published(row, dataset, rule)
         told = "" if figure is None else f" ({figure.mean:.1f})"
         if cell is None:
-            return f"{self.why_missing(row, dataset)}{told}"
+            why = self.why_missing(row, dataset)
+            reasons = self._reasons()
+            return f"not done [{reasons.index(why) + 1}]{told}" if why in reasons else why + told
         p = self.p_value(row, dataset, rule)
         mark = ""
         if p is not None and p < LEVEL:

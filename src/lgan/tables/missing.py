@@ -22,5 +22,5 @@ def read_refusals(folder: Path | str) -> dict[tuple[str, str], str]:
     for path in sorted(Path(folder).glob("*.json")):
         for cell in json.loads(path.read_text()).get("cells", []):
             if cell.get("refused"):
-                refusals[cell["model"], cell["dataset"]] = f"refused: {cell['refused']}"
+                refusals[cell["model"], cell["dataset"]] = str(cell["refused"])
     return refusals

@@ -243,7 +243,7 @@ class RuntimeRecord:
             if cell is None:
                 return "not run"
             if cell.refused:
-                return f"refused [{refusals.index(cell.refused) + 1}]"
+                return f"not done [{refusals.index(cell.refused) + 1}]"
             return _amount(getattr(cell, what), what)
 
         where = f"{self.environment.get('device')}, {self.environment.get('threads')} threads"

@@ -36,6 +36,7 @@ def draw(record: RuntimeRecord, path: Path | str) -> None:
         axes.set_yticks(range(len(rows)), [name for name, _ in rows], fontsize=8)
         axes.invert_yaxis()
         axes.set_xscale("log")
+        axes.xaxis.set_minor_formatter(require("matplotlib.ticker").NullFormatter())
         axes.set_xlabel("seconds of an epoch", fontsize=8)
         axes.set_title(dataset, fontsize=9)
     where = record.environment
