@@ -139,8 +139,8 @@ class Classification:
         if rule == "gin":
             notes = [OPTIMISM[rule], *NOTES, f"{compared} on the same folds: {TEST}."]
             notes += self._codes()
-        told = enumerate(self._reasons(), 1)
-        notes += [f"[{i}] `lgan table runtime`: {reason}" for i, reason in told]
+        reasons = enumerate(self._reasons(), 1)
+        notes += [f"[{i}] `lgan table runtime`: {reason}" for i, reason in reasons]
         return Grid(f"Accuracy in percent, rule {rule}: {MEANING[rule]}", _headings(), rows, notes)
 
     def _reasons(self) -> list[str]:

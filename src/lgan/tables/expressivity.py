@@ -1,6 +1,5 @@
 """BREC: pairs told apart by our refinements and networks, beside the published counts."""
 
-import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -10,11 +9,12 @@ from typing import Any
 
 import torch
 
-from lgan.data import EgoLineGraph, replaced
+from lgan.data import EgoLineGraph
 from lgan.data.pairs import BREC
 from lgan.nn import LGAN
 from lgan.tables.published import BREC_COUNTS
 from lgan.tables.render import Grid
+from lgan.tables.stored import read_record, write_record
 from lgan.wl import check
 from lgan.wl.hierarchy import brec_rows
 from lgan.wl.reliability import OUT_CHANNELS, ProtocolConfig, trained_verdicts
@@ -24,7 +24,6 @@ __all__ = [
     "measure_network", "measure_refinement", "measure_trained",
 ]  # fmt: skip
 
-FORMAT = 1
 KINDS = {
     "refinement": "the colour refinement that the model stands for (docs/expressivity.md)",
     "random": "a network with random weights, in float64, permuted copies as control",
@@ -200,19 +199,12 @@ class ExpressivityRecord:
 
     def save(self, path: Path | str) -> None:
         """Write as JSON, whole or not at all."""
-        plain = {"format": FORMAT, **asdict(self)}
-        with replaced(Path(path)) as temporary:
-            temporary.write_text(json.dumps(plain, indent=1, allow_nan=False) + "\n")
+        write_record(path, asdict(self))
 
     @staticmethod
     def load(path: Path | str) -> "ExpressivityRecord":
         """Read a record."""
-        plain = json.loads(Path(path).read_text())
-        if plain.get("format") != FORMAT:
-            raise ValueError(
-                f"Expected an expressivity record of format {FORMAT} in {path}, got "
-                f"{plain.get('format')}. Measure again."
-            )
+        plain = read_record(path, "an expressivity record")
         return ExpressivityRecord([Count(**c) for c in plain["counts"]], plain["environment"])
 
 

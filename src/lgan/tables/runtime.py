@@ -1,6 +1,5 @@
 """What every model costs on every set: preparation, one epoch, memory."""
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -17,18 +16,17 @@ from lgan.data import (
     fetch,
     load_raw,
     node_features,
-    replaced,
     stratified_folds,
     triangle_pairs,
 )
 from lgan.experiment import Settings, factory, network_spec, prepare, settings_for
 from lgan.tables.render import Grid
+from lgan.tables.stored import read_record, write_record
 from lgan.train.loop import Variant, held_out_job, train_together
 from lgan.zoo import KernelSpec, model_spec
 
 __all__ = ["MEANING", "Cost", "RuntimeRecord", "measure_cost", "measure_costs"]
 
-FORMAT = 1
 FOLDS = 10
 MEANING = [
     "Preparation: from the archive to what the model reads, nothing cached (a kernel: its Gram "
@@ -138,6 +136,8 @@ def measure_cost(
     cost = Cost(model, dataset, settings=shown)
     if DATASETS[dataset].kind != "synthetic":
         mirror = str(fetch(dataset, root=root, mirror=mirror).parent)
+        with TemporaryDirectory(prefix="lgan-runtime-") as unused:  # compiles the reader
+            load_raw(dataset, root=unused, mirror=mirror, seed=seed)
     run = _kernel_cost if isinstance(model_spec(model), KernelSpec) else _network_cost
     # The preparation of an empty folder is the preparation without a cache.
     with TemporaryDirectory(prefix="lgan-runtime-") as empty:
@@ -216,19 +216,12 @@ class RuntimeRecord:
 
     def save(self, path: Path | str) -> None:
         """Write as JSON, whole or not at all."""
-        plain = {"format": FORMAT, **asdict(self)}
-        with replaced(Path(path)) as temporary:
-            temporary.write_text(json.dumps(plain, indent=1, allow_nan=False) + "\n")
+        write_record(path, asdict(self))
 
     @staticmethod
     def load(path: Path | str) -> "RuntimeRecord":
         """Read a record."""
-        plain = json.loads(Path(path).read_text())
-        if plain.get("format") != FORMAT:
-            raise ValueError(
-                f"Expected a runtime record of format {FORMAT} in {path}, got "
-                f"{plain.get('format')}. Measure again."
-            )
+        plain = read_record(path, "a runtime record")
         return RuntimeRecord([Cost(**cell) for cell in plain["cells"]], plain["environment"])
 
     def grids(self) -> list[Grid]:
