@@ -19,6 +19,7 @@ from lgan.kernels.numba_cpu import (
     take_rows,
 )
 from lgan.kernels.numba_products import (
+    add_bias,
     add_products,
     column_sums,
     inner_products,
@@ -51,7 +52,7 @@ def _pairs_sent(
     pairs, multiplicity, ptr, opposite, triangles = structure
     if category.size > 0:
         take_rows(category, pair, False, a, k, k + 1)
-        a[k] += bias[k]
+        add_bias(a[k], bias[k])
     else:
         products(rows, pair, bias, a, k, k + 1)
     if relu or code.size > 0:
@@ -120,9 +121,11 @@ def _by_running(
     x: Array, scale: Array, shift: Array, mean: Array, var: Array, eps: float, k: int
 ) -> None:
     """Normalise by the running statistics and clip, in place."""
-    zero = x.dtype.type(0)
-    factor = scale[k] / np.sqrt(var[k] + x.dtype.type(eps))
-    offset = shift[k] - mean[k] * factor
+    zero, small = x.dtype.type(0), x.dtype.type(eps)
+    factor, offset = np.empty(x.shape[2], x.dtype), np.empty(x.shape[2], x.dtype)
+    for j in range(factor.size):
+        factor[j] = scale[k, j] / np.sqrt(var[k, j] + small)
+        offset[j] = shift[k, j] - mean[k, j] * factor[j]
     for i in range(x.shape[1]):
         row = x[k, i]
         for j in range(row.size):
@@ -148,8 +151,8 @@ def layer_tested(
     mean1, var1, mean2, var2 = running
     models, nodes, width = result.shape
     a = np.empty((models, nodes, pair.shape[2]), result.dtype)
-    both = np.empty_like(a)
-    hidden = np.empty_like(result)
+    both = np.empty((models, nodes, pair.shape[2]), result.dtype)
+    hidden = np.empty((models, nodes, width), result.dtype)
     for k in range(models):
         _pairs_sent(rows, category, pair, bias, table, code, structure, width, relu, a, both, k)
         _fused(rows, category, both, fuse, residual, none, hidden, k)
@@ -161,7 +164,9 @@ def layer_tested(
 @njit(nogil=True, cache=True)
 def _weight_back(rows: Array, category: Array, grad: Array, to: Array, k: int) -> None:
     if category.size > 0:
-        to[k] = 0
+        for i in range(to.shape[1]):
+            for j in range(to.shape[2]):
+                to[k, i, j] = 0
         add_rows(category, grad, to, k, k + 1)
     else:
         inner_products(rows, grad, to, k, k + 1)

@@ -9,7 +9,34 @@ from numba import njit
 
 from lgan.kernels.numba_cpu import Array
 
-__all__ = ["add_products", "column_sums", "inner_products", "products", "turned_products"]
+__all__ = [
+    "add_bias",
+    "add_products",
+    "column_sums",
+    "inner_products",
+    "products",
+    "turned_products",
+]
+
+
+# Loops in place of `out += more`: array expressions take seconds to compile.
+
+
+@njit(nogil=True, cache=True)
+def add_bias(rows: Array, bias: Array) -> None:
+    """Add one row to all."""
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        for j in range(row.size):
+            row[j] += bias[j]
+
+
+@njit(nogil=True, cache=True)
+def _add_all(rows: Array, more: Array) -> None:
+    for i in range(rows.shape[0]):
+        row, other = rows[i], more[i]
+        for j in range(row.size):
+            row[j] += other[j]
 
 
 @njit(nogil=True, cache=True)
@@ -19,29 +46,26 @@ def products(x: Array, weight: Array, bias: Array, out: Array, k0: int, k1: int)
         to = out[k]
         np.dot(x[k if x.shape[0] > 1 else 0], weight[k], to)
         if bias.size > 0:
-            row = bias[k]
-            for i in range(to.shape[0]):
-                for j in range(row.size):
-                    to[i, j] += row[j]
+            add_bias(to, bias[k])
 
 
 @njit(nogil=True, cache=True)
 def add_products(x: Array, weight: Array, out: Array, k0: int, k1: int) -> None:
     """``out += x W`` on some planes."""
-    more = np.empty(out.shape[1:], out.dtype)
+    more = np.empty((out.shape[1], out.shape[2]), out.dtype)
     for k in range(k0, k1):
         np.dot(x[k if x.shape[0] > 1 else 0], weight[k], more)
-        out[k] += more
+        _add_all(out[k], more)
 
 
 @njit(nogil=True, cache=True)
 def turned_products(grad: Array, weight: Array, add: bool, out: Array, k0: int, k1: int) -> None:
     """``out = grad Wᵀ`` on some planes, or added to what is there."""
-    more = np.empty(out.shape[1:] if add else (0, 0), out.dtype)
+    more = np.empty((out.shape[1], out.shape[2] if add else 0), out.dtype)
     for k in range(k0, k1):
         if add:
             np.dot(grad[k], weight[k].T, more)
-            out[k] += more
+            _add_all(out[k], more)
         else:
             np.dot(grad[k], weight[k].T, out[k])
 
@@ -58,7 +82,8 @@ def column_sums(x: Array, out: Array, k0: int, k1: int) -> None:
     """Sums over the rows of some planes: the gradient of a bias."""
     for k in range(k0, k1):
         total = out[k]
-        total[:] = 0
+        for j in range(total.size):
+            total[j] = 0
         for i in range(x.shape[1]):
             row = x[k, i]
             for j in range(row.size):
