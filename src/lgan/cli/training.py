@@ -1,7 +1,6 @@
 """`lgan train`, `lgan cv` and `lgan predict`."""
 
 from pathlib import Path
-from statistics import mean
 from typing import Annotated, Any
 
 import torch
@@ -23,11 +22,12 @@ from lgan.experiment import (
     factory,
     fitted,
     network_spec,
+    record_name,
     run_kernel,
     run_network,
     settings_for,
 )
-from lgan.train import CVResult, train_one
+from lgan.train import CVResult, over_seeds, train_one
 from lgan.train import predict as predict_logits
 from lgan.train.checkpoint import Checkpoint
 from lgan.zoo import KernelSpec, model_spec
@@ -97,7 +97,9 @@ def cv(
             )  # fmt: skip
     if as_json:
         summaries = [_summary(result, folder, seeds) for result in results]
-        print_json(summaries[0] if seeds == 1 else {"seeds": summaries, "results": _means(results)})
+        print_json(
+            summaries[0] if seeds == 1 else {"seeds": summaries, "results": over_seeds(results)}
+        )
         return
     _show(results, folder)
 
@@ -247,21 +249,9 @@ def _summary(result: CVResult, folder: Path, seeds: int) -> dict[str, Any]:
     plain = result.to_json()
     keep = ("dataset", "model", "config", "results", "fold_sizes")
     seconds = float(result.seconds.sum())
-    name = "result" if seeds == 1 else f"seed-{result.config['seed']}"
     return {**{key: plain[key] for key in keep}, "seconds": seconds,
             "peak_memory": result.info["peak_memory"],
-            "record": str(folder / f"{name}.json")}  # fmt: skip
-
-
-def _means(results: list[CVResult]) -> dict[str, dict[str, float]]:
-    """By rule: the mean over seeds, and the mean deviation over folds."""
-    return {
-        rule: {
-            "mean": mean(result.selected(rule).mean for result in results),
-            "std": mean(result.selected(rule).std for result in results),
-        }
-        for rule in results[0].rules
-    }
+            "record": str(folder / record_name(result.config["seed"], seeds))}  # fmt: skip
 
 
 def _show(results: list[CVResult], folder: Path) -> None:
@@ -270,7 +260,7 @@ def _show(results: list[CVResult], folder: Path) -> None:
         "fold-max": "each fold's own best epoch (flatters)",
         "fair": "epoch chosen on an inner hold-out",
     }
-    result, means, rows = results[0], _means(results), []
+    result, means, rows = results[0], over_seeds(results), []
     for rule, text in meaning.items():
         if rule not in means:
             rows.append([rule, "not measured", "", "add --fair"])
@@ -288,7 +278,7 @@ def _show(results: list[CVResult], folder: Path) -> None:
         ["rule", "accuracy", "epoch", "how the epoch is chosen" if not several else ""],
         rows,
         f"{float(result.seconds.sum()):.1f} s in all; "
-        f"record: {folder / ('seed-*.json' if several else 'result.json')}",
+        f"record: {folder / record_name('*', len(results))}",
     )
 
 

@@ -1,6 +1,14 @@
 """Experiments by name: a model on a data set, with all settings resolved."""
 
-from lgan.experiment.run import factory, fitted, network_spec, prepare, run_kernel, run_network
+from lgan.experiment.run import (
+    factory,
+    fitted,
+    network_spec,
+    prepare,
+    record_name,
+    run_kernel,
+    run_network,
+)
 from lgan.experiment.settings import BASE, Settings, settings_for
 
 __all__ = [
@@ -10,6 +18,7 @@ __all__ = [
     "fitted",
     "network_spec",
     "prepare",
+    "record_name",
     "run_kernel",
     "run_network",
     "settings_for",

@@ -16,7 +16,15 @@ from lgan.graph import GraphUnion
 from lgan.train import CVResult, OnEpoch, Variant, cross_validate_variants
 from lgan.zoo import KernelSpec, NetworkSpec, model_spec
 
-__all__ = ["factory", "fitted", "network_spec", "prepare", "run_kernel", "run_network"]
+__all__ = [
+    "factory",
+    "fitted",
+    "network_spec",
+    "prepare",
+    "record_name",
+    "run_kernel",
+    "run_network",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -136,9 +144,13 @@ def run_network(
     )
     if output is not None:
         for one, result in zip(each, results, strict=True):
-            name = "result" if seeds == 1 else f"seed-{one.training.seed}"
-            result.save(output / f"{name}.json")
+            result.save(output / record_name(one.training.seed, seeds))
     return results
+
+
+def record_name(seed: int | str, seeds: int) -> str:
+    """The file that holds the record of a seed, alone or one of several."""
+    return "result.json" if seeds == 1 else f"seed-{seed}.json"
 
 
 def run_kernel(

@@ -127,8 +127,8 @@ class Incidence:
         """Compiled loops do not know the mask, and must not silently ignore it."""
         if self.mask is not None:
             raise ValueError(
-                "Masked line graphs cannot go through the compiled layer that trains stacked "
-                "models. Call `model.eval()` first, or mask the graph of one model."
+                "Masked line graphs cannot go through compiled loops. Use the operations of "
+                "`lgan.kernels`, which go around them."
             )
 
 

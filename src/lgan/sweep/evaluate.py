@@ -13,7 +13,7 @@ from lgan.data import check_folds, read_folds, stratified_folds
 from lgan.experiment import Settings, factory, network_spec, prepare, settings_for
 from lgan.graph import GraphUnion
 from lgan.sweep.trial import Outcome
-from lgan.train import Curves, CVResult, Variant, cross_validate_variants
+from lgan.train import Curves, CVResult, Variant, cross_validate_variants, over_seeds
 
 __all__ = ["Batch", "evaluate"]
 
@@ -176,15 +176,11 @@ def _outcome(
     results: Sequence[CVResult], progress: dict[int, float], objective: str, seconds: float
 ) -> Outcome:
     """What the trainings of one trial found, on average."""
-    read = [{rule: result.selected(rule) for rule in result.rules} for result in results]
     value = mean(_inner(r) if objective == "fair" else r.selected("gin").mean for r in results)
     return Outcome(
         state="done",
         value=value,
-        results={
-            rule: {"mean": mean(r[rule].mean for r in read), "std": mean(r[rule].std for r in read)}
-            for rule in results[0].rules
-        },
+        results=over_seeds(results),
         progress={**progress, results[0].test.size(1): value},
         seconds=seconds,
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lgan.experiment import network_spec, settings_for
+from lgan.train.loop import OWN
 
 __all__ = ["KEEP_SHAPE", "SPACES", "Space", "check_space", "points", "read_space", "shape_of"]
 
@@ -14,7 +15,7 @@ __all__ = ["KEEP_SHAPE", "SPACES", "Space", "check_space", "points", "read_space
 Space = dict[str, tuple[Any, ...]]
 
 # Settings with which models can train side by side in one program; all others change shapes.
-KEEP_SHAPE = ("lr", "lr_halving", "weight_decay", "average", "dropout")
+KEEP_SHAPE = (*(name for name in OWN if name != "seed"), "dropout")
 
 _TRAINING: Space = {
     "lr": (0.001, 0.003, 0.01),

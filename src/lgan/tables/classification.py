@@ -146,8 +146,8 @@ class Classification:
     def _reasons(self) -> list[str]:
         """What keeps models from sets they have no record of, each once."""
         missing = ((row, name) for row in self.rows for name in COLUMNS)
-        told = (self.why_missing(*key) for key in missing if key in self.refusals)
-        return list(dict.fromkeys(why for why in told if why in self.refusals.values()))
+        missing = (key for key in missing if key in self.refusals and key not in self._groups)
+        return list(dict.fromkeys(self.refusals[key] for key in missing))
 
     def _text(self, row: str, dataset: str, rule: str) -> str:
         cell, figure = self.cell(row, dataset, rule), published(row, dataset, rule)

@@ -4,7 +4,7 @@ from lgan.train.config import TrainConfig
 from lgan.train.evaluate import predict
 from lgan.train.folds import cross_validate, cross_validate_variants
 from lgan.train.loop import Curves, OnEpoch, Variant
-from lgan.train.result import CVResult
+from lgan.train.result import CVResult, over_seeds
 from lgan.train.single import Trained, train_one
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Variant",
     "cross_validate",
     "cross_validate_variants",
+    "over_seeds",
     "predict",
     "train_one",
 ]

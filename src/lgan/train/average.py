@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 __all__ = ["RunningMean"]
 
@@ -22,11 +22,8 @@ class RunningMean:
     """
 
     def __init__(self, model: nn.Module, decay: Sequence[float]) -> None:
-        self.active = any(decay)
-        self.now: dict[str, Tensor] = {}
-        if self.active:
-            state = model.state_dict()
-            self.now = {name: t for name, t in state.items() if t.is_floating_point()}
+        state = model.state_dict() if any(decay) else {}
+        self.now = {name: t for name, t in state.items() if t.is_floating_point()}
         self.mean = {name: tensor.clone() for name, tensor in self.now.items()}
         self.decay = torch.tensor(decay, dtype=torch.float64)
 

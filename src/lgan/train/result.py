@@ -2,8 +2,10 @@
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -13,7 +15,7 @@ from lgan.data.cache import replaced
 from lgan.train import selection
 from lgan.train.selection import RULES, Selected
 
-__all__ = ["CVResult", "rounded"]
+__all__ = ["CVResult", "over_seeds", "rounded"]
 
 FORMAT = 1
 
@@ -105,6 +107,15 @@ class CVResult:
     def load(path: Path | str) -> "CVResult":
         """Read a record."""
         return CVResult.from_json(json.loads(Path(path).read_text()))
+
+
+def over_seeds(results: Sequence[CVResult]) -> dict[str, dict[str, float]]:
+    """By rule: the mean over results that differ in the seed, and the mean deviation over folds."""
+    read = {rule: [result.selected(rule) for result in results] for rule in results[0].rules}
+    return {
+        rule: {"mean": fmean(s.mean for s in each), "std": fmean(s.std for s in each)}
+        for rule, each in read.items()
+    }
 
 
 def rounded(values: list[float], digits: int) -> list[float | None]:
