@@ -4,6 +4,7 @@ import torch
 
 import reference
 from lgan import EgoLines
+from lgan.kernels.incidence import PIECE, Pieces
 
 
 @pytest.mark.parametrize("merged", [False, True])
@@ -30,3 +31,25 @@ def test_the_matrices_by_rows_of_no_edges_are_empty():
     lines = EgoLines.from_edge_index(torch.empty(2, 0, dtype=torch.long), 3)
     rows = lines.incidence.by_node
     assert rows.target_ptr.tolist() == rows.side_ptr.tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("lengths", [[0, 1, PIECE, PIECE + 1, 0, 5 * PIECE, 7, 0], [3], [0, 0]])
+@pytest.mark.parametrize("spare", [0, 3, 2 * PIECE])
+def test_pieces_are_the_rows_in_parts(lengths, spare):
+    ptr = torch.tensor([0, *lengths]).cumsum(0)
+    pieces = Pieces.of(ptr, sum(lengths) + spare)
+    assert pieces.row_ptr.diff().tolist() == [-(-length // PIECE) for length in lengths]
+    used = pieces.entry_ptr[: pieces.row_ptr[-1] + 1]
+    assert torch.equal(used[pieces.row_ptr], ptr)
+    assert int(used.diff().max() if used.numel() > 1 else 0) <= PIECE
+    assert set(pieces.entry_ptr[pieces.row_ptr[-1] :].tolist()) == {sum(lengths)}
+
+
+def test_rows_are_cut_where_they_are_long_on_the_whole():
+    dense, sparse = nx.complete_graph(40), nx.cycle_graph(40)
+    cut = [
+        EgoLines.from_pairs(torch.tensor(reference.pairs(graph)).t(), 40).incidence.by_node
+        for graph in (dense, sparse)
+    ]
+    assert cut[0].side_pieces is not None
+    assert cut[1].side_pieces is None

@@ -1,14 +1,9 @@
-"""The GPU kernels, run by Triton's interpreter on the CPU where there is no GPU.
-
-The interpreter is chosen when the kernels are defined, hence a process of its own.
-"""
-
-import os
-import subprocess
-import sys
+"""The GPU kernels, run by Triton's interpreter on the CPU where there is no GPU."""
 
 import pytest
 import torch
+
+from triton_process import run_triton
 
 pytest.importorskip("triton", reason="the GPU kernels need the package triton")
 
@@ -59,6 +54,7 @@ for settings in [
     (12, 0.5, False, 5, 3, 4, True),
     (8, 1.0, True, 16, 2, 3, False),
     (5, 0.0, False, 4, 1, 0, True),
+    (26, 1.0, False, 3, 2, 0, True),  # rows of B_n long enough to be cut
 ]:
     case(*settings)
 
@@ -114,21 +110,11 @@ print("agreed")
 """
 
 
-def _run(device: str) -> str:
-    env = {**os.environ, "TRITON_INTERPRET": "0" if device == "cuda" else "1"}
-    run = subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(device=device)],
-        capture_output=True, text=True, env=env, timeout=600, check=False,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    return run.stdout
-
-
 def test_triton_kernels_agree_with_plain_tensor_operations() -> None:
-    assert "agreed" in _run("cpu")
+    assert "agreed" in run_triton(PROGRAM, "cpu")
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_triton_kernels_agree_on_the_gpu() -> None:
-    assert "agreed" in _run("cuda")
+    assert "agreed" in run_triton(PROGRAM, "cuda")

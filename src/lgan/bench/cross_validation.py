@@ -113,7 +113,7 @@ class _Case:
         with TemporaryDirectory(prefix="lgan-bench-") as folder:
             samples = train_beside(
                 training, lambda epoch: peers[epoch % FOLDS].epoch(),
-                repeats=2 if self.config.quick else 10,
+                repeats=2 if self.config.quick else 5 if on_gpu else 10,
                 state=None if on_gpu else Path(folder) / "state-0.safetensors",
                 progress=lambda text: self.config.progress(f"{self.name}, {models} models: {text}"),
             )  # fmt: skip

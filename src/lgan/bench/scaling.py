@@ -179,6 +179,7 @@ def _name(compress: bool) -> str:
 
 def _held(place: torch.device) -> int:
     if place.type == "cuda":
+        torch.cuda.empty_cache()  # what sorting the structure took lies in pieces
         torch.cuda.reset_peak_memory_stats(place)
         return torch.cuda.memory_allocated(place)
     reset_peak()  # what loading the structure took for a moment is not the layer's

@@ -3,6 +3,7 @@
 from lgan.kernels.incidence import Incidence
 from lgan.kernels.ops import (
     backend,
+    backend_of,
     compiled,
     ego_sum,
     linear_sum,
@@ -14,6 +15,7 @@ from lgan.kernels.ops import (
 __all__ = [
     "Incidence",
     "backend",
+    "backend_of",
     "compiled",
     "ego_sum",
     "linear_sum",

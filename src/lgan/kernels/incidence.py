@@ -7,7 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["ByNode", "Incidence"]
+__all__ = ["ByNode", "Incidence", "Pieces"]
+
+# Entries in a piece of a row, and the mean length of rows from which on they are cut.
+PIECE = 128
+LONG = 32
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,41 @@ class ByNode:
     side_ptr: Tensor
     side_pair: Tensor
     side_weight: Tensor
+
+    @cached_property
+    def side_pieces(self) -> "Pieces | None":
+        """Long rows of ``B_n`` cut up; ``None`` where rows are short on the whole."""
+        rows, entries = self.side_ptr.numel() - 1, self.side_pair.numel()
+        return Pieces.of(self.side_ptr, entries) if entries >= LONG * rows > 0 else None
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Rows of a sparse matrix cut into pieces of about the same length.
+
+    The node in the middle of an ego network sees every pair of it: one such row keeps one program
+    busy long after all others are done.
+
+    Attributes:
+        entry_ptr: Where the entries of each piece begin ``[Q + 1]``; pieces beyond the last are
+            empty, so that ``Q`` depends on the room for entries alone and no device waits.
+        row_ptr: Where the pieces of each row begin ``[R + 1]``.
+    """
+
+    entry_ptr: Tensor
+    row_ptr: Tensor
+
+    @staticmethod
+    def of(ptr: Tensor, entries: int) -> "Pieces":
+        """Cut rows that begin at ``ptr`` and have ``entries`` together, or room for them."""
+        count = (torch.diff(ptr) + PIECE - 1) // PIECE
+        row_ptr = torch.cat([count.new_zeros(1), torch.cumsum(count, 0)])
+        rows = count.numel()
+        piece = torch.arange(rows + entries // PIECE + 1, device=ptr.device)
+        row = torch.searchsorted(row_ptr[1:], piece, right=True)
+        inside, row = row < rows, row.clamp(max=rows - 1)
+        begin = ptr[row] + (piece - row_ptr[row]) * PIECE
+        return Pieces(torch.where(inside, begin, ptr[-1]), row_ptr)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from lgan.kernels.incidence import Incidence
 
 __all__ = [
     "backend",
+    "backend_of",
     "compiled",
     "ego_sum",
     "linear_sum",
@@ -55,10 +56,11 @@ def model_threads(device: torch.device) -> AbstractContextManager[None]:
 
 def compiled(x: Tensor) -> bool:
     """Whether operations on a tensor run as compiled loops: floats on the CPU."""
-    return _backend(x) == "numba"
+    return backend_of(x) == "numba"
 
 
-def _backend(x: Tensor) -> BackendName:
+def backend_of(x: Tensor) -> BackendName:
+    """The backend that operations on a tensor use."""
     wanted = _chosen.get()
     if wanted == "torch":
         return "torch"
@@ -110,7 +112,7 @@ def ego_sum(
         ``a``: ``[*, n, 2 · width]``, ``table``: ``[*, C, 2 · width]``, result as ``a``.
     """
     _check_rows(a, incidence.multiplicity.numel())
-    chosen = _backend(a)
+    chosen = backend_of(a)
     if table is not None and code is None and (chosen != "triton" or incidence.mask is not None):
         pairs = incidence.pairs
         code = torch.arange(pairs.size(1), dtype=pairs.dtype, device=pairs.device)
@@ -184,7 +186,7 @@ def norm(
             f"{list(weight.shape)} must have the leading axes {list(x.shape[:-2])} of `x`. "
             "Stack the parameters of all models, or pass one model's `x`."
         )
-    chosen = _backend(x)
+    chosen = backend_of(x)
     out: Tensor
     if chosen == "torch":
         weight = weight.to(scale.dtype)
@@ -211,7 +213,7 @@ def norm(
 def segment_sum(x: Tensor, weight: Tensor, ptr: Tensor) -> Tensor:
     """Sums over consecutive rows that count ``weight`` times, ``[*, n, F]`` to ``[*, S, F]``."""
     _check_rows(x, weight.numel())
-    chosen = _backend(x)
+    chosen = backend_of(x)
     planes = x if x.dim() == 3 else x.unsqueeze(0)
     out: Tensor
     if chosen == "torch":

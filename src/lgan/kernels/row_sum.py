@@ -62,7 +62,7 @@ def row_sum(x: Tensor, rows: SparseRows) -> Tensor:
             f"`x` must have one row for each of {columns} columns, got shape {list(x.shape)}. "
             "Build the pattern from the same batch as `x`."
         )
-    chosen = ops._backend(x)
+    chosen = ops.backend_of(x)
     if chosen == "torch":
         one = x.new_ones(rows.col.numel())
         return torch_any.segment_sum(x.index_select(-2, rows.col.long()), one, rows.ptr)

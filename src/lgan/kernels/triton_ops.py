@@ -10,7 +10,7 @@ from torch import Tensor
 
 from lgan.kernels import triton_gpu
 from lgan.kernels.first_order import first_order
-from lgan.kernels.incidence import Incidence
+from lgan.kernels.incidence import ByNode, Incidence
 
 __all__ = ["EgoSum", "SegmentSum"]
 
@@ -37,10 +37,7 @@ class EgoSum(torch.autograd.Function):
             rows.target_ptr, rows.target_pair, rows.target_weight, z, out, width=width
         )
         if a.size(-1) > width:
-            triton_gpu.gather_rows(
-                rows.side_ptr, rows.side_pair, rows.side_weight, z, out,
-                width=width, x_offset=width, out_offset=width,
-            )  # fmt: skip
+            _gather_sides(rows, z, out, width)
         ctx.save_for_backward(z, table, code)
         ctx.rest = (incidence, width, relu)
         return out
@@ -68,6 +65,19 @@ class EgoSum(torch.autograd.Function):
         elif table is not None:
             grad_table = grad_z
         return grad_a, grad_table, None, None, None, None
+
+
+def _gather_sides(rows: ByNode, z: Tensor, out: Tensor, width: int) -> None:
+    """``B_n`` times the second half of ``z``, into the second half of ``out``."""
+    entries, pieces = (rows.side_pair, rows.side_weight), rows.side_pieces
+    if pieces is None:
+        triton_gpu.gather_rows(
+            rows.side_ptr, *entries, z, out, width=width, x_offset=width, out_offset=width
+        )
+        return
+    parts = z.new_empty((z.size(0), pieces.entry_ptr.numel() - 1, width), dtype=torch.float32)
+    triton_gpu.gather_rows(pieces.entry_ptr, *entries, z, parts, width=width, x_offset=width)
+    triton_gpu.gather_rows(pieces.row_ptr, None, None, parts, out, width=width, out_offset=width)
 
 
 class SegmentSum(torch.autograd.Function):

@@ -17,21 +17,22 @@ __all__ = ["matrix_product", "square_readout"]
 
 def matrix_product(a: Tensor, b: Tensor, squares: Squares) -> Tensor:
     """For every graph and channel the product of two matrices, ``[*, R, F]``."""
-    if not kernels.compiled(a):
-        product: Tensor = _BatchedProduct.apply(a, b, squares)
-        return product
+    backend = kernels.backend_of(a)
+    if backend == "torch":
+        return _plain_product(a, b, squares)
     one = a.dim() == 2
     a, b = (a.unsqueeze(0), b.unsqueeze(0)) if one else (a, b)
-    out: Tensor = _CompiledProduct.apply(a, b, squares)
+    out: Tensor = _functions(backend)[0].apply(a, b, squares)
     return out.squeeze(0) if one else out
 
 
 def square_readout(h: Tensor, squares: Squares, reduce: Readout) -> Tensor:
     """Read-outs over diagonal and other entries, ``[*, R, F]`` to ``[*, B, 2 F]``; 0 for none."""
     if reduce == "max":
-        if not kernels.compiled(h):
+        backend = kernels.backend_of(h)
+        if backend == "torch":
             return _plain_max(h, squares)
-        out: Tensor = _CompiledMax.apply(h if h.dim() == 3 else h.unsqueeze(0), squares)
+        out: Tensor = _functions(backend)[1].apply(h if h.dim() == 3 else h.unsqueeze(0), squares)
         return out if h.dim() == 3 else out.squeeze(0)
     size = squares.size[:, None]
     on = _sum(h.index_select(-2, squares.diagonal), lengths_to_ptr(squares.size))
@@ -43,6 +44,25 @@ def square_readout(h: Tensor, squares: Squares, reduce: Readout) -> Tensor:
 
 def _sum(h: Tensor, ptr: Tensor) -> Tensor:
     return kernels.segment_sum(h, torch.ones(h.size(-2), device=h.device), ptr)
+
+
+def _functions(backend: str) -> tuple[Any, Any]:
+    """Product and maximum as a backend has them."""
+    if backend == "numba":
+        return _CompiledProduct, _CompiledMax
+    from lgan.zoo.square_ops_triton import Max, Product
+
+    return Product, Max
+
+
+def _plain_product(a: Tensor, b: Tensor, squares: Squares) -> Tensor:
+    lengths = [n * n for n in squares.sizes]
+    factors = zip(a.split(lengths, -2), b.split(lengths, -2), squares.sizes, strict=True)
+    products = [
+        torch.einsum("...isf,...sjf->...ijf", x.unflatten(-2, (n, n)), y.unflatten(-2, (n, n)))
+        for x, y, n in factors
+    ]
+    return torch.cat([product.flatten(-3, -2) for product in products], -2)
 
 
 def _plain_max(h: Tensor, squares: Squares) -> Tensor:
@@ -58,32 +78,8 @@ def _plain_max(h: Tensor, squares: Squares) -> Tensor:
     return torch.cat(parts, -1)
 
 
-class _BatchedProduct(torch.autograd.Function):
-    """Products of squares of about one size; keeps rows, not squares, for the way back."""
-
-    @staticmethod
-    def forward(ctx: Any, a: Tensor, b: Tensor, squares: Squares) -> Tensor:
-        ctx.save_for_backward(a, b)
-        ctx.squares = squares
-        out = torch.empty_like(a)
-        for bucket in squares.buckets:
-            out[..., bucket.rows, :] = bucket.flat(bucket.square(a) @ bucket.square(b))
-        return out
-
-    @staticmethod
-    @first_order
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        a, b = ctx.saved_tensors
-        grad_a, grad_b = torch.empty_like(a), torch.empty_like(b)
-        for bucket in ctx.squares.buckets:
-            square = bucket.square(grad)
-            grad_a[..., bucket.rows, :] = bucket.flat(square @ bucket.square(b).mT)
-            grad_b[..., bucket.rows, :] = bucket.flat(bucket.square(a).mT @ square)
-        return grad_a, grad_b, None
-
-
 class _CompiledProduct(torch.autograd.Function):
-    """The same on planes ``[K, R, F]`` on the CPU, without squares."""
+    """Products of planes ``[K, R, F]``, on the CPU."""
 
     @staticmethod
     def forward(ctx: Any, a: Tensor, b: Tensor, squares: Squares) -> Tensor:

@@ -2,56 +2,19 @@
 
 A tensor of PPGN has an entry for every ordered pair ``(i, j)`` of nodes of one graph. Here these
 entries are rows, graph after graph and small graphs first, so that what acts on entries one by
-one (all linear maps) meets no padding at all. Only the product of matrices on a GPU needs squares
-of one size: graphs of about the same size are multiplied together, filled up with zeros, which
-add nothing to the entries that are read.
+one (all linear maps) meets no padding at all, and neither do the products of matrices.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
 
 import torch
 from torch import Tensor
 
-from lgan.graph.segments import lengths_to_ptr, segment_ids
+from lgan.graph.segments import lengths_to_ptr
 from lgan.zoo.plain_graph import PlainGraph
 
-__all__ = ["Bucket", "Squares"]
-
-# Graphs whose sizes round up to the same multiple are multiplied together.
-STEP = 8
-
-
-@dataclass(frozen=True)
-class Bucket:
-    """Graphs of about one size, as squares.
-
-    Attributes:
-        rows: The range of their rows.
-        graphs: How many there are.
-        side: Side of the squares.
-        place: Where each row is in the squares ``[rows]``; ``None`` where they are full.
-    """
-
-    rows: slice
-    graphs: int
-    side: int
-    place: Tensor | None
-
-    def square(self, x: Tensor) -> Tensor:
-        """Their rows ``[*, R, F]`` as squares ``[*, graphs, F, side, side]``."""
-        x = x[..., self.rows, :]
-        if self.place is not None:
-            room = x.new_zeros((*x.shape[:-2], self.graphs * self.side**2, x.size(-1)))
-            x = room.index_copy_(-2, self.place, x)
-        shape = (*x.shape[:-2], self.graphs, self.side, self.side, x.size(-1))
-        return x.reshape(shape).movedim(-1, -3)
-
-    def flat(self, squares: Tensor) -> Tensor:
-        """The rows back from the squares."""
-        x = squares.movedim(-3, -1).flatten(-4, -2)
-        return x if self.place is None else x.index_select(-2, self.place)
+__all__ = ["Squares"]
 
 
 @dataclass(frozen=True)
@@ -126,20 +89,8 @@ class Squares:
         )
 
     @cached_property
-    def buckets(self) -> list[Bucket]:
-        """The graphs by size."""
-        found, first, row = [], 0, 0
-        for _, group in groupby(self.sizes, key=lambda n: -(-n // STEP)):
-            sizes = list(group)
-            side, rows = sizes[-1], sum(n * n for n in sizes)
-            place = None
-            if sizes[0] != side:
-                size = self.size[first : first + len(sizes)]
-                of_row = segment_ids(lengths_to_ptr(size**2))
-                start = lengths_to_ptr(size**2)[:-1]
-                local = torch.arange(rows, device=size.device) - start[of_row]
-                n = size[of_row]
-                place = of_row * side**2 + local // n * side + local % n
-            found.append(Bucket(slice(row, row + rows), len(sizes), side, place))
-            first, row = first + len(sizes), row + rows
-        return found
+    def of_node(self) -> tuple[Tensor, Tensor]:
+        """The graph of every node ``[n]``, and where the nodes of each graph begin ``[B + 1]``."""
+        ptr = lengths_to_ptr(self.size)
+        graph = torch.arange(len(self.sizes), device=self.size.device)
+        return torch.repeat_interleave(graph, self.size, output_size=sum(self.sizes)), ptr

@@ -1,0 +1,160 @@
+"""The operations of PPGN on the GPU: rows graph after graph, channels last, nothing padded.
+
+Every program writes entries that no other writes, in a fixed order: two runs give the same bits.
+"""
+
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from lgan.kernels.first_order import first_order
+from lgan.zoo.squares import Squares
+
+__all__ = ["Max", "Product"]
+
+COLUMNS = 64  # channels of a program
+SIDE = 16  # entries of a row that it sums at a time
+ROWS = 32  # entries that it looks through for a maximum at a time
+
+
+@triton.jit
+def _product_kernel(
+    x, y, out, first, size, node_ptr, graph, rows, width,
+    X_BACK: tl.constexpr, Y_BACK: tl.constexpr, SIDE: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
+    """out[i, j] = Σ_s x[i, s] y[s, j] for one row i of a graph; BACK transposes a factor."""
+    node, k = tl.program_id(0), tl.program_id(1).to(tl.int64)
+    columns = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)
+    inside = columns < width
+    g = tl.load(graph + node)
+    n = tl.load(size + g)
+    i = node - tl.load(node_ptr + g)
+    base = (k * rows + tl.load(first + g)) * width
+    x += base
+    y += base
+    out += base
+    for begin in range(0, n, SIDE):
+        j = begin + tl.arange(0, SIDE)
+        mask = (j < n)[:, None] & inside[None, :]
+        total = tl.zeros((SIDE, COLUMNS), dtype=tl.float32)
+        for s in range(0, n):
+            at_x = s * n + i if X_BACK else i * n + s
+            at_y = j * n + s if Y_BACK else s * n + j
+            left = tl.load(x + at_x * width + columns, mask=inside, other=0.0)
+            right = tl.load(y + at_y[:, None] * width + columns[None, :], mask=mask, other=0.0)
+            total += left.to(tl.float32)[None, :] * right.to(tl.float32)
+        place = (i * n + j)[:, None] * width + columns[None, :]
+        tl.store(out + place, total.to(out.dtype.element_ty), mask=mask)
+
+
+@triton.jit
+def _max_kernel(
+    h, out, where, first, size, rows, graphs, width, ROWS: tl.constexpr, COLUMNS: tl.constexpr
+):
+    """The greatest diagonal and other entry of a graph, and the first row of each, or -1."""
+    g, k = tl.program_id(0), tl.program_id(1).to(tl.int64)
+    columns = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)
+    inside = columns < width
+    n, begin = tl.load(size + g), tl.load(first + g)
+    h += (k * rows + begin) * width
+    for kind in tl.static_range(2):
+        best = tl.full((COLUMNS,), float("-inf"), dtype=tl.float32)
+        at = tl.full((COLUMNS,), -1, dtype=tl.int32)
+        for start in range(0, n * n, ROWS):
+            row = start + tl.arange(0, ROWS)
+            counts = (row < n * n) & ((row % (n + 1) == 0) == (kind == 0))
+            mask = counts[:, None] & inside[None, :]
+            value = tl.load(
+                h + row[:, None] * width + columns[None, :], mask=mask, other=float("-inf")
+            ).to(tl.float32)
+            top, place = tl.max(value, 0, return_indices=True)
+            better = top > best
+            best = tl.where(better, top, best)
+            at = tl.where(better, (begin + start).to(tl.int32) + place, at)
+        to = ((k * graphs + g) * 2 + kind) * width + columns
+        tl.store(out + to, tl.where(at < 0, 0.0, best).to(out.dtype.element_ty), mask=inside)
+        tl.store(where + to, at, mask=inside)
+
+
+@triton.jit
+def _max_back_kernel(grad, where, out, rows, graphs, width, COLUMNS: tl.constexpr):
+    """Every maximum's gradient goes to the row it came from."""
+    part, k = tl.program_id(0), tl.program_id(1).to(tl.int64)
+    columns = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)
+    inside = columns < width
+    place = (k * graphs * 2 + part) * width + columns
+    at = tl.load(where + place, mask=inside, other=-1)
+    value = tl.load(grad + place, mask=inside, other=0.0)
+    tl.store(out + (k * rows + at) * width + columns, value, mask=inside & (at >= 0))
+
+
+class Product(torch.autograd.Function):
+    """See :func:`lgan.zoo.square_ops.matrix_product`; planes ``[K, R, F]``."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor, squares: Squares) -> Tensor:
+        """The products."""
+        a, b = a.contiguous(), b.contiguous()
+        ctx.save_for_backward(a, b)
+        ctx.squares = squares
+        return _product(a, b, squares)
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """With the transpose of the other factor."""
+        a, b = ctx.saved_tensors
+        grad = grad.contiguous()
+        grad_a = _product(grad, b, ctx.squares, y_back=True)
+        return grad_a, _product(a, grad, ctx.squares, x_back=True), None
+
+
+class Max(torch.autograd.Function):
+    """Maxima over diagonal and other entries, ``[K, R, F]`` to ``[K, B, 2 F]``."""
+
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, squares: Squares) -> Tensor:
+        """The maxima."""
+        models, rows, width = h.shape
+        graphs = len(squares.sizes)
+        out = h.new_empty((models, graphs, 2, width))
+        where = torch.empty(out.shape, dtype=torch.int32, device=h.device)
+        if out.numel():
+            _max_kernel[(graphs, models, triton.cdiv(width, COLUMNS))](
+                h.contiguous(), out, where, squares.ptr, squares.size, rows, graphs, width,
+                ROWS=ROWS, COLUMNS=COLUMNS,
+            )  # fmt: skip
+        ctx.save_for_backward(where)
+        ctx.rows = rows
+        return out.flatten(-2)
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """To where they were found."""
+        (where,) = ctx.saved_tensors
+        models, graphs, _, width = where.shape
+        out = grad.new_zeros((models, ctx.rows, width))
+        if grad.numel():
+            _max_back_kernel[(2 * graphs, models, triton.cdiv(width, COLUMNS))](
+                grad.contiguous(), where, out, ctx.rows, graphs, width, COLUMNS=COLUMNS
+            )
+        return out, None
+
+
+def _product(
+    x: Tensor, y: Tensor, squares: Squares, *, x_back: bool = False, y_back: bool = False
+) -> Tensor:
+    out = torch.empty_like(x)
+    if out.numel():
+        models, rows, width = x.shape
+        graph, node_ptr = squares.of_node
+        _product_kernel[(graph.numel(), models, triton.cdiv(width, COLUMNS))](
+            x, y, out, squares.ptr, squares.size, node_ptr, graph, rows, width,
+            X_BACK=x_back, Y_BACK=y_back, SIDE=SIDE, COLUMNS=COLUMNS,
+        )  # fmt: skip
+    return out
