@@ -2,6 +2,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from lgan import kernels
 from lgan.nn.linear import Linear
 from lgan.train.stack import stack
 
@@ -83,3 +84,18 @@ def test_categories_out_of_range_are_refused_and_never_read_from_another_model(m
 
 def test_its_repr_shows_the_sizes():
     assert repr(Linear(3, 5)) == "Linear(3, 5)"
+
+
+@pytest.mark.parametrize("rows", [0, 1, 900])
+@pytest.mark.parametrize("columns", [slice(None), slice(2, 30)])
+def test_products_of_compiled_loops_are_those_of_torch(rows, columns):
+    layer = stack([Linear(24, 40).double() for _ in range(5)])
+    x = torch.randn(5, rows, 24).double().requires_grad_()
+    results = []
+    for name in ("numba", "torch"):
+        with kernels.backend(name), kernels.model_threads(x.device):
+            out = layer(x, columns=columns)
+        grads = torch.autograd.grad(out.square().sum(), [x, *layer.parameters()])
+        results.append((out.detach(), *grads))
+    for got, expected in zip(*results, strict=True):
+        torch.testing.assert_close(got, expected, rtol=1e-12, atol=1e-12)

@@ -10,6 +10,7 @@ from lgan.kernels.ops import (
     model_threads,
     norm,
     segment_sum,
+    stacked_product,
 )
 
 __all__ = [
@@ -22,4 +23,5 @@ __all__ = [
     "model_threads",
     "norm",
     "segment_sum",
+    "stacked_product",
 ]

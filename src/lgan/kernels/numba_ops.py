@@ -9,12 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lgan.kernels import numba_cpu
+from lgan.kernels import numba_cpu, numba_products
 from lgan.kernels.first_order import first_order
 from lgan.kernels.incidence import Incidence
-from lgan.kernels.threads import in_threads
+from lgan.kernels.threads import by_planes, in_threads
 
-__all__ = ["EgoSum", "LinearSum", "Norm", "SegmentSum"]
+__all__ = ["EgoSum", "LinearSum", "Norm", "SegmentSum", "StackedProduct"]
 
 # Loops that touch an element once are worth a second thread only where there are many.
 LIGHT = 4
@@ -172,3 +172,44 @@ class SegmentSum(torch.autograd.Function):
             numba_cpu.segment_spread, grad.size(0), grad.size(2), out.numel() // LIGHT, *arrays
         )
         return out, None, None
+
+
+class StackedProduct(torch.autograd.Function):
+    """See :func:`lgan.kernels.stacked_product`."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """``x W + b``."""
+        ctx.save_for_backward(x, weight)
+        models, rows = weight.size(0), x.size(1)
+        out = x.new_empty((models, rows, weight.size(2)))
+        shift = out.new_empty((0, 0)) if bias is None else bias
+        arrays = (_array(x), _array(weight), _array(shift), out.numpy())
+        work = rows * weight.numel()
+        by_planes(lambda k0, k1: numba_products.products(*arrays, k0, k1), models, work)
+        return out
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """``grad Wᵀ``, ``xᵀ grad`` and the sums of ``grad``, model by model."""
+        x, weight = ctx.saved_tensors
+        need_x, need_weight, need_bias = ctx.needs_input_grad
+        models, rows, width = grad.shape
+        x_, weight_, grad_ = _array(x), _array(weight), _array(grad)
+        grad_x = x.new_empty((models, rows, weight.size(1))) if need_x else None
+        grad_weight = weight.new_empty(weight.shape) if need_weight else None
+        grad_bias = weight.new_empty((models, width)) if need_bias else None
+
+        def loop(k0: int, k1: int) -> None:
+            if grad_x is not None:
+                numba_products.turned_products(grad_, weight_, False, grad_x.numpy(), k0, k1)
+            if grad_weight is not None:
+                numba_products.inner_products(x_, grad_, grad_weight.numpy(), k0, k1)
+            if grad_bias is not None:
+                numba_products.column_sums(grad_, grad_bias.numpy(), k0, k1)
+
+        by_planes(loop, models, rows * weight.numel())
+        if grad_x is not None and x.size(0) < models:
+            grad_x = grad_x.sum(0, keepdim=True)
+        return grad_x, grad_weight, grad_bias

@@ -22,6 +22,7 @@ __all__ = [
     "model_threads",
     "norm",
     "segment_sum",
+    "stacked_product",
 ]
 
 BackendName = Literal["numba", "triton", "torch"]
@@ -229,6 +230,24 @@ def segment_sum(x: Tensor, weight: Tensor, ptr: Tensor) -> Tensor:
 
     out = SegmentSum.apply(planes, weight.to(x.dtype), ptr)
     return out if x.dim() == 3 else out.squeeze(0)
+
+
+def stacked_product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """``x W + b`` for many models on the CPU, whose products share the threads out by models.
+
+    Args:
+        x: Rows of every model, or of all of them.
+        weight: One matrix a model.
+        bias: One row a model.
+
+    Shapes:
+        ``x``: ``[K, n, in]`` or ``[n, in]``, ``weight``: ``[K, in, out]``, ``bias``: ``[K, out]``,
+        result: ``[K, n, out]``.
+    """
+    from lgan.kernels.numba_ops import StackedProduct
+
+    out: Tensor = StackedProduct.apply(x if x.dim() == 3 else x.unsqueeze(0), weight, bias)
+    return out
 
 
 def _check_rows(x: Tensor, num_nodes: int) -> None:

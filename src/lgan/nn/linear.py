@@ -1,13 +1,12 @@
 """A linear map that can hold many models side by side."""
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from lgan.kernels.first_order import first_order
+from lgan import kernels
 
 __all__ = ["Linear", "check_categories", "one_hot"]
 
@@ -99,30 +98,8 @@ def _lookup(category: Tensor, weight: Tensor) -> Tensor:
 
 
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    if weight.dim() == 2 or x.device.type != "cpu":
-        out = x @ weight
-        # Where activations are stored in half precision the bias must not widen them.
-        return out if bias is None else out + bias.unsqueeze(-2).to(out.dtype)
-    x = x.expand(weight.size(0), -1, -1) if x.dim() == 2 else x
-    if not weight.is_contiguous():
-        weight = weight.contiguous()
-    return _StackedProduct.apply(x, weight, bias)  # type: ignore[no-any-return]
-
-
-class _StackedProduct(torch.autograd.Function):
-    """``baddbmm`` whose backward copies the small weight rather than reading it transposed."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        ctx.save_for_backward(x, weight)
-        if bias is None:
-            return torch.bmm(x, weight)
-        return torch.baddbmm(bias.unsqueeze(1), x, weight)
-
-    @staticmethod
-    @first_order
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        x, weight = ctx.saved_tensors
-        need_x, _, need_bias = ctx.needs_input_grad
-        grad_x = torch.bmm(grad, weight.mT.contiguous()) if need_x else None
-        return grad_x, torch.bmm(x.mT, grad), grad.sum(1) if need_bias else None
+    if weight.dim() == 3 and kernels.compiled(x):
+        return kernels.stacked_product(x, weight, bias)
+    out = x @ weight
+    # Where activations are stored in half precision the bias must not widen them.
+    return out if bias is None else out + bias.unsqueeze(-2).to(out.dtype)
