@@ -7,8 +7,9 @@ from lgan.graph import EgoLines
 
 
 def test_a_quadratic_line_has_slope_two():
+    flat = [Row("x", "", float(s), memory=1, size=s) for s in (10, 11)]  # calls, not size
     line = [Row("x", "", float(s**2), memory=3 * s, size=s) for s in (10**5, 10**6, 10**7)]
-    row = module._slope("x", line)
+    row = module._slope("x", flat + line)
     assert row.detail["seconds"] == pytest.approx(2)
     assert row.detail["memory"] == pytest.approx(1)
     assert row.note == "seconds 2.00, memory 1.00"

@@ -149,8 +149,12 @@ def _measured(arguments: dict[str, Any], place: torch.device) -> tuple[dict[str,
 
 
 def _slope(name: str, line: list[Row]) -> Row:
-    """The power of the size that time and memory grow with, fitted from 10^5 entries on."""
-    line = [r for r in line if r.size is not None and r.size > 50_000] or line
+    """The power of the size that time and memory grow with.
+
+    Fitted where size decides and not the calls: where the time is twice the least or more.
+    """
+    least = min((r.seconds for r in line if r.seconds is not None), default=0.0)
+    line = [r for r in line if r.seconds is not None and r.seconds >= 2 * least]
     detail = {}
     for what in ("seconds", "memory"):
         values = [(row.size, getattr(row, what)) for row in line]
@@ -160,7 +164,7 @@ def _slope(name: str, line: list[Row]) -> Row:
     stated = ", ".join(f"{key} {value:.2f}" for key, value in detail.items())
     return Row(
         name=f"{name}, slope",
-        what="power of the number of entries, least squares in log-log",
+        what="power of the number of entries, where the time is twice the least or more",
         seconds=None,
         note=stated or "too few sizes",
         detail=detail,
