@@ -7,12 +7,13 @@ from lgan.graph import EgoLines
 
 
 def test_a_quadratic_line_has_slope_two():
-    flat = [Row("x", "", float(s), memory=1, size=s) for s in (10, 11)]  # calls, not size
-    line = [Row("x", "", float(s**2), memory=3 * s, size=s) for s in (10**5, 10**6, 10**7)]
+    calls = ((10**5, 3e12), (10**6, 9e12), (2 * 10**6, 4e12))  # not size; the second an outlier
+    flat = [Row("x", "", seconds, memory=1, size=size) for size, seconds in calls]
+    line = [Row("x", "", float(s**2), memory=3 * s, size=s) for s in (10**7, 10**8, 10**9)]
     row = module._slope("x", flat + line)
     assert row.detail["seconds"] == pytest.approx(2)
     assert row.detail["memory"] == pytest.approx(1)
-    assert row.note == "seconds 2.00, memory 1.00"
+    assert row.note == "seconds 2.00, memory 1.00, over 3 sizes"
 
 
 def test_one_point_has_no_slope():

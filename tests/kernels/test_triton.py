@@ -17,18 +17,19 @@ device = torch.device({device!r})
 generator = torch.Generator().manual_seed(0)
 
 
-def agree(got, want):
+def agree(got, want, limit=1e-5):
     scale = want.abs().max().clamp(min=1)
-    assert ((got.double() - want.double()).abs().max() / scale) < 1e-5, (got, want)
+    assert ((got.double() - want.double()).abs().max() / scale) < limit, (got, want)
 
 
-def case(nodes, probability, compress, width, models, codes, relu):
+def case(nodes, probability, compress, width, models, codes, relu, half=False):
     edges = torch.combinations(torch.arange(nodes)).t()
     edges = edges[:, torch.rand(edges.size(1), generator=generator) < probability]
     pairs = undirected_pairs(edges, nodes)
     lines = EgoLines.compressed(pairs, nodes)[0] if compress else EgoLines.from_pairs(pairs, nodes)
     lines = lines.to(device)
     a = torch.randn(models, lines.num_nodes, 2 * width, generator=generator).to(device)
+    a = a.bfloat16().float()  # numbers that half precision holds
     table = code = None
     if codes:
         table = torch.randn(models, codes, 2 * width, generator=generator).to(device)
@@ -37,6 +38,8 @@ def case(nodes, probability, compress, width, models, codes, relu):
         results = []
         for name in ("triton", "torch"):
             leaf = a[..., :columns].clone().requires_grad_()
+            if half and name == "triton":
+                leaf = a[..., :columns].bfloat16().requires_grad_()
             offset = None if table is None else table[..., :columns].clone().requires_grad_()
             with kernels.backend(name):
                 out = kernels.ego_sum(
@@ -45,7 +48,7 @@ def case(nodes, probability, compress, width, models, codes, relu):
             results.append((out, leaf.grad, None if offset is None else offset.grad))
         for got, want in zip(*results):
             if want is not None:
-                agree(got, want)
+                agree(got, want, 2e-2 if half else 1e-5)
 
 
 for settings in [
@@ -55,6 +58,7 @@ for settings in [
     (8, 1.0, True, 16, 2, 3, False),
     (5, 0.0, False, 4, 1, 0, True),
     (26, 1.0, False, 3, 2, 0, True),  # rows of B_n long enough to be cut
+    (26, 1.0, False, 3, 2, 0, True, True),
 ]:
     case(*settings)
 

@@ -86,16 +86,30 @@ def test_its_repr_shows_the_sizes():
     assert repr(Linear(3, 5)) == "Linear(3, 5)"
 
 
-@pytest.mark.parametrize("rows", [0, 1, 900])
+@pytest.mark.parametrize("rows", [0, 1, 900, 2000])
 @pytest.mark.parametrize("columns", [slice(None), slice(2, 30)])
-def test_products_of_compiled_loops_are_those_of_torch(rows, columns):
+@pytest.mark.parametrize("shared", [True, False])
+def test_products_of_compiled_loops_are_those_of_torch(rows, columns, shared):
     layer = stack([Linear(24, 40).double() for _ in range(5)])
-    x = torch.randn(5, rows, 24).double().requires_grad_()
+    x = torch.randn(*([] if shared else [5]), rows, 24).double().requires_grad_()
     results = []
     for name in ("numba", "torch"):
         with kernels.backend(name), kernels.model_threads(x.device):
             out = layer(x, columns=columns)
-        grads = torch.autograd.grad(out.square().sum(), [x, *layer.parameters()])
+            grads = torch.autograd.grad(out.square().sum(), [x, *layer.parameters()])
         results.append((out.detach(), *grads))
     for got, expected in zip(*results, strict=True):
         torch.testing.assert_close(got, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(2, 6, 24), (7, 6, 24), (5, 6, 23), (1, 5, 6, 24)])
+def test_rows_for_another_number_of_models_are_refused(shape):
+    layer = stack([Linear(24, 40) for _ in range(5)])
+    with pytest.raises(ValueError, match=r"must have shape \[5, n, 24\] or \[n, 24\]"):
+        layer(torch.randn(shape))
+
+
+def test_rows_of_another_dtype_are_refused():
+    layer = stack([Linear(24, 40) for _ in range(5)])
+    with pytest.raises(ValueError, match=r"dtype torch\.float32 of the weights"):
+        layer(torch.randn(5, 6, 24).double())

@@ -24,22 +24,21 @@ def _matrices(x: Tensor, squares: Squares) -> list[Tensor]:
 
 def test_rows_of_two_graphs_by_hand():
     squares = _squares([nx.path_graph(3), nx.path_graph(2)])
-    assert squares.order.tolist() == [1, 0]  # the smaller first
-    assert squares.sizes == [2, 3]
-    assert squares.nodes.tolist() == [3, 4, 0, 1, 2]
-    assert squares.diagonal.tolist() == [0, 3, 4, 8, 12]
-    assert squares.adjacency.tolist() == [0, 1, 1, 0, 0, 1, 0, 1, 0, 1, 0, 1, 0]
-    assert squares.ptr.tolist() == [0, 4, 13]
+    assert squares.sizes == [3, 2]
+    assert squares.diagonal.tolist() == [0, 4, 8, 9, 12]
+    assert squares.adjacency.tolist() == [0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1, 0]
+    assert squares.ptr.tolist() == [0, 9, 13]
+    graph, node_ptr = squares.of_node
+    assert graph.tolist() == [0, 0, 0, 1, 1]
+    assert node_ptr.tolist() == [0, 3, 5]
 
 
 def test_adjacency_is_that_of_networkx():
     graphs = varied()
     squares = _squares(graphs)
-    for i, matrix in zip(
-        squares.order, _matrices(squares.adjacency[:, None], squares), strict=True
-    ):
-        n = len(graphs[i])
-        expected = torch.from_numpy(nx.to_numpy_array(graphs[i])).reshape(n, n)
+    for graph, matrix in zip(graphs, _matrices(squares.adjacency[:, None], squares), strict=True):
+        n = len(graph)
+        expected = torch.from_numpy(nx.to_numpy_array(graph)).reshape(n, n)
         assert torch.equal(matrix.squeeze(-1), expected)
 
 
@@ -48,7 +47,9 @@ def test_pieces_are_the_same_graphs_in_parts(rows):
     squares = _squares(varied())
     parts = squares.pieces(rows)
     assert [n for part in parts for n in part.sizes] == squares.sizes
-    assert torch.equal(torch.cat([part.order for part in parts]), squares.order)
+    assert [i for part in parts for i in range(part.nodes.start, part.nodes.stop)] == list(
+        range(sum(squares.sizes))
+    )
     assert torch.equal(torch.cat([part.adjacency for part in parts]), squares.adjacency)
     for part in parts:
         assert len(part.sizes) == 1 or sum(n * n for n in part.sizes) <= rows

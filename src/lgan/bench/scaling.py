@@ -64,6 +64,8 @@ def run_layer(path: str, device: str, repeats: int) -> dict[str, float]:
 
     x = torch.randn(lines.num_nodes, WIDTH, device=place, requires_grad=True)
     _ = lines.incidence, lines.has_triangles
+    if place.type == "cuda":  # the kernels there read the matrices by rows
+        _ = lines.incidence.by_node.side_pieces, lines.incidence.float_weights
     structure = sum(part.numel() * part.element_size() for part in tensors.values())
     before = _held(place)
     seconds = []
@@ -151,10 +153,11 @@ def _measured(arguments: dict[str, Any], place: torch.device) -> tuple[dict[str,
 def _slope(name: str, line: list[Row]) -> Row:
     """The power of the size that time and memory grow with.
 
-    Fitted where size decides and not the calls: where the time is twice the least or more.
+    Fitted where size decides and not the calls: from where on the time is twice the least.
     """
-    least = min((r.seconds for r in line if r.seconds is not None), default=0.0)
-    line = [r for r in line if r.seconds is not None and r.seconds >= 2 * least]
+    line = sorted((r for r in line if r.size and r.seconds), key=lambda r: r.size or 0)
+    slow = [(r.seconds or 0.0) >= 2 * min(s.seconds or 0.0 for s in line) for r in line]
+    line = [r for i, r in enumerate(line) if all(slow[i:])]
     detail = {}
     for what in ("seconds", "memory"):
         values = [(row.size, getattr(row, what)) for row in line]
@@ -164,9 +167,9 @@ def _slope(name: str, line: list[Row]) -> Row:
     stated = ", ".join(f"{key} {value:.2f}" for key, value in detail.items())
     return Row(
         name=f"{name}, slope",
-        what="power of the number of entries, where the time is twice the least or more",
+        what="power of the number of entries, from where on the time is twice the least",
         seconds=None,
-        note=stated or "too few sizes",
+        note=f"{stated}, over {len(line)} sizes" if stated else "too few sizes",
         detail=detail,
     )
 

@@ -1,7 +1,7 @@
 """Settings that won a search, by model and data set; the searches are in ``results/sweep``.
 
 On COLLAB only ``lgan-code`` was searched for; the others take over what they can of its settings,
-with fewer epochs, as PTC_MR does those of PTC_GIN.
+with fewer epochs, and ``lgan-res`` with a rate that falls sooner. PTC_MR has those of PTC_GIN.
 """
 
 from typing import Any

@@ -45,14 +45,14 @@ class ByNode:
 
 @dataclass(frozen=True)
 class Pieces:
-    """Rows of a sparse matrix cut into pieces of about the same length.
+    """Rows of a sparse matrix cut into pieces of at most ``PIECE`` entries.
 
     The node in the middle of an ego network sees every pair of it: one such row keeps one program
     busy long after all others are done.
 
     Attributes:
         entry_ptr: Where the entries of each piece begin ``[Q + 1]``; pieces beyond the last are
-            empty, so that ``Q`` depends on the room for entries alone and no device waits.
+            empty, so that ``Q`` depends on the room for rows and entries alone: no device waits.
         row_ptr: Where the pieces of each row begin ``[R + 1]``.
     """
 

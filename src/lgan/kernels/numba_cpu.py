@@ -49,8 +49,7 @@ def _add(row: Array, weight: float, values: Array) -> None:
 
 
 # Four rows at a time share what is read and written beside them (measured on rows of 64: a third
-# less time). The rows of one list are different ones, so that nothing is read too early. Unsigned
-# places cannot be negative, which spares the test.
+# less time). Unsigned places cannot be negative, which spares the test.
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)

@@ -25,6 +25,9 @@ __all__ = [
     "stacked_product",
 ]
 
+# Multiplications of a product below which a second thread costs more than it saves (measured).
+PRODUCT = 1 << 22
+
 BackendName = Literal["numba", "triton", "torch"]
 
 _chosen: ContextVar[BackendName | None] = ContextVar("lgan_backend", default=None)
@@ -244,6 +247,21 @@ def stacked_product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         ``x``: ``[K, n, in]`` or ``[n, in]``, ``weight``: ``[K, in, out]``, ``bias``: ``[K, out]``,
         result: ``[K, n, out]``.
     """
+    models, size, width = weight.shape
+    fits = x.dim() in (2, 3) and x.size(-1) == size and (x.dim() == 2 or x.size(0) in (1, models))
+    if not fits or (bias is not None and bias.shape != (models, width)):
+        raise ValueError(
+            f"`x` must have shape [{models}, n, {size}] or [n, {size}], and `bias` [{models}, "
+            f"{width}], got {list(x.shape)} and {None if bias is None else list(bias.shape)}. "
+            "Give rows for every model of the stack, or for all of them."
+        )
+    if weight.dtype != x.dtype:
+        raise ValueError(
+            f"`x` must have the dtype {weight.dtype} of the weights, got {x.dtype}. Convert it."
+        )
+    if x.size(-2) * weight.numel() < PRODUCT:
+        x = x.expand(models, -1, -1)
+        return torch.bmm(x, weight) if bias is None else torch.baddbmm(bias.unsqueeze(1), x, weight)
     from lgan.kernels.numba_ops import StackedProduct
 
     out: Tensor = StackedProduct.apply(x if x.dim() == 3 else x.unsqueeze(0), weight, bias)

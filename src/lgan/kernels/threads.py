@@ -28,6 +28,8 @@ def model_threads() -> Iterator[None]:
     Two pools that share the cores get in each other's way: the threads of one wait actively for
     its next piece of work while those of the other have some.
     """
+    import scipy.linalg.cython_blas  # noqa: F401  (what is loaded later would not be limited)
+
     threads = torch.get_num_threads()
     token = _threads.set(threads)
     torch.set_num_threads(1)

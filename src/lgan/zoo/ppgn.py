@@ -96,13 +96,11 @@ class PPGN(nn.Module):
         width = weight.shape[:-2].numel() * self.hidden_channels  # of all models
         rows = sum(squares.sizes) ** 2 if torch.is_grad_enabled() else max(PIECE // width, 1)
         parts = squares.pieces(rows)
-        out = torch.cat([self._outputs(part, x) for part in parts], -2)
-        back = torch.argsort(squares.order)
-        return out.index_select(-2, back)
+        return torch.cat([self._outputs(part, x) for part in parts], -2)
 
     def _outputs(self, squares: Squares, x: Tensor) -> Tensor:
-        """Outputs for some graphs, in their order."""
-        node_x = x.index_select(-2, squares.nodes)
+        """Outputs for some of the graphs."""
+        node_x = x[..., squares.nodes, :]
         adjacency = squares.adjacency.unsqueeze(-1)
         diagonal = x.new_zeros((adjacency.size(-2), x.size(-1)))
         diagonal = diagonal.index_copy(-2, squares.diagonal, node_x)

@@ -22,7 +22,8 @@ def matrix_product(a: Tensor, b: Tensor, squares: Squares) -> Tensor:
         return _plain_product(a, b, squares)
     one = a.dim() == 2
     a, b = (a.unsqueeze(0), b.unsqueeze(0)) if one else (a, b)
-    out: Tensor = _functions(backend)[0].apply(a, b, squares)
+    product, _ = _functions(backend)
+    out: Tensor = product.apply(a, b, squares)
     return out.squeeze(0) if one else out
 
 
@@ -32,7 +33,8 @@ def square_readout(h: Tensor, squares: Squares, reduce: Readout) -> Tensor:
         backend = kernels.backend_of(h)
         if backend == "torch":
             return _plain_max(h, squares)
-        out: Tensor = _functions(backend)[1].apply(h if h.dim() == 3 else h.unsqueeze(0), squares)
+        _, maximum = _functions(backend)
+        out: Tensor = maximum.apply(h if h.dim() == 3 else h.unsqueeze(0), squares)
         return out if h.dim() == 3 else out.squeeze(0)
     size = squares.size[:, None]
     on = _sum(h.index_select(-2, squares.diagonal), lengths_to_ptr(squares.size))
@@ -56,6 +58,8 @@ def _functions(backend: str) -> tuple[Any, Any]:
 
 
 def _plain_product(a: Tensor, b: Tensor, squares: Squares) -> Tensor:
+    if not squares.sizes:
+        return a * b  # no rows
     lengths = [n * n for n in squares.sizes]
     factors = zip(a.split(lengths, -2), b.split(lengths, -2), squares.sizes, strict=True)
     products = [

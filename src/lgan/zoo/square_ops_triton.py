@@ -55,7 +55,10 @@ def _product_kernel(
 def _max_kernel(
     h, out, where, first, size, rows, graphs, width, ROWS: tl.constexpr, COLUMNS: tl.constexpr
 ):
-    """The greatest diagonal and other entry of a graph, and the first row of each, or -1."""
+    """The greatest diagonal and other entry of a graph, and the row of each, or 0 and -1.
+
+    A column with a NaN has it for its maximum.
+    """
     g, k = tl.program_id(0), tl.program_id(1).to(tl.int64)
     columns = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)
     inside = columns < width
@@ -64,6 +67,7 @@ def _max_kernel(
     for kind in tl.static_range(2):
         best = tl.full((COLUMNS,), float("-inf"), dtype=tl.float32)
         at = tl.full((COLUMNS,), -1, dtype=tl.int32)
+        broken = tl.zeros((COLUMNS,), dtype=tl.int32)
         for start in range(0, n * n, ROWS):
             row = start + tl.arange(0, ROWS)
             counts = (row < n * n) & ((row % (n + 1) == 0) == (kind == 0))
@@ -71,12 +75,15 @@ def _max_kernel(
             value = tl.load(
                 h + row[:, None] * width + columns[None, :], mask=mask, other=float("-inf")
             ).to(tl.float32)
+            broken |= tl.max((value != value).to(tl.int32), 0)
             top, place = tl.max(value, 0, return_indices=True)
             better = top > best
             best = tl.where(better, top, best)
             at = tl.where(better, (begin + start).to(tl.int32) + place, at)
         to = ((k * graphs + g) * 2 + kind) * width + columns
-        tl.store(out + to, tl.where(at < 0, 0.0, best).to(out.dtype.element_ty), mask=inside)
+        best = tl.where(broken > 0, float("nan"), best)
+        best = tl.where(n > kind, best, 0.0)  # a graph of one node has no other entries
+        tl.store(out + to, best.to(out.dtype.element_ty), mask=inside)
         tl.store(where + to, at, mask=inside)
 
 
