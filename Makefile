@@ -37,7 +37,7 @@ docs: $(READY)
 # forget all that are older than the newest file of loops.
 loops:
 	@newest=$$(ls -t src/lgan/*/*numba*.py | head -n 1); \
-	find src -name '*.nbi' ! -newer "$$newest" -delete
+	find src -name '*.nb[ic]' ! -newer "$$newest" -delete
 
 # Set up once; again only when the requirements change.
 $(READY): pyproject.toml constraints.txt

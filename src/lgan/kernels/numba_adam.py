@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from lgan.kernels.numba_cpu import FAST, Array
+from lgan.kernels.numba_rows import FAST, Array
 
 __all__ = ["adam"]
 

@@ -7,17 +7,7 @@ a thread never asks for the interpreter lock. Empty arrays stand for what a laye
 import numpy as np
 from numba import njit
 
-from lgan.kernels.numba_cpu import (
-    FAST,
-    Array,
-    add_rows,
-    ego_sum_backward,
-    ego_sum_forward,
-    linear_sum,
-    norm_backward,
-    norm_forward,
-    take_rows,
-)
+from lgan.kernels.numba_norm import norm_backward, norm_forward
 from lgan.kernels.numba_products import (
     add_bias,
     add_products,
@@ -26,6 +16,8 @@ from lgan.kernels.numba_products import (
     products,
     turned_products,
 )
+from lgan.kernels.numba_rows import FAST, Array, add_rows, take_rows
+from lgan.kernels.numba_sums import ego_sum_backward, ego_sum_forward, linear_sum
 
 __all__ = ["layer_backward", "layer_forward", "layer_tested"]
 

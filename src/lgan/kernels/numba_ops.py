@@ -1,4 +1,4 @@
-"""Differentiable operations over the compiled loops of :mod:`lgan.kernels.numba_cpu`.
+"""Differentiable operations over the compiled loops on the CPU.
 
 All tensors are planes ``[K, n, F]``. What surrounds a loop is kept short: on small graphs the
 interpreter, not the loop, is what a step waits for.
@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lgan.kernels import numba_cpu, numba_products
+from lgan.kernels import numba_norm, numba_products, numba_rows, numba_sums
 from lgan.kernels.first_order import first_order
 from lgan.kernels.incidence import Incidence
 from lgan.kernels.threads import by_planes, in_threads
@@ -43,7 +43,7 @@ class EgoSum(torch.autograd.Function):
         out = a.new_empty(a.shape)
         pairs, multiplicity, ptr, opposite, _ = incidence.arrays
         in_threads(
-            numba_cpu.ego_sum_forward,
+            numba_sums.ego_sum_forward,
             a.size(0),
             width,
             a.size(0) * (pairs.shape[1] + opposite.size) * width,
@@ -61,7 +61,7 @@ class EgoSum(torch.autograd.Function):
         grad_a, grad_table = a.new_empty(a.shape), table.new_zeros(table.shape)
         pairs, multiplicity, ptr, opposite, _ = incidence.arrays
         in_threads(
-            numba_cpu.ego_sum_backward,
+            numba_sums.ego_sum_backward,
             a.size(0),
             width,
             a.size(0) * (pairs.shape[1] + opposite.size) * width,
@@ -82,7 +82,7 @@ class LinearSum(torch.autograd.Function):
         out = a.new_empty(a.shape)
         pairs, multiplicity, _, _, triangles = incidence.arrays
         in_threads(
-            numba_cpu.linear_sum,
+            numba_sums.linear_sum,
             a.size(0),
             width,
             a.size(0) * pairs.shape[1] * width,
@@ -118,7 +118,7 @@ class Norm(torch.autograd.Function):
         mean, rstd = statistics.numpy()
         weights = _array(weight)
         in_threads(
-            numba_cpu.norm_forward,
+            numba_norm.norm_forward,
             x.size(0),
             x.size(2),
             x.numel(),
@@ -138,7 +138,7 @@ class Norm(torch.autograd.Function):
         grad_scale, grad_shift = scale.new_empty(scale.shape), scale.new_empty(scale.shape)
         mean, rstd = statistics.numpy()
         in_threads(
-            numba_cpu.norm_backward,
+            numba_norm.norm_backward,
             x.size(0),
             x.size(2),
             x.numel(),
@@ -158,7 +158,7 @@ class SegmentSum(torch.autograd.Function):
         ctx.rows = x.size(1)
         out = x.new_zeros((x.size(0), ptr.numel() - 1, x.size(2)))
         arrays = (_array(x), _array(weight), ptr.numpy(), out.numpy())
-        in_threads(numba_cpu.segment_sum, x.size(0), x.size(2), x.numel() // LIGHT, *arrays)
+        in_threads(numba_rows.segment_sum, x.size(0), x.size(2), x.numel() // LIGHT, *arrays)
         return out
 
     @staticmethod
@@ -169,7 +169,7 @@ class SegmentSum(torch.autograd.Function):
         out = grad.new_zeros((grad.size(0), ctx.rows, grad.size(2)))
         arrays = (_array(grad), _array(weight), ptr.numpy(), out.numpy())
         in_threads(
-            numba_cpu.segment_spread, grad.size(0), grad.size(2), out.numel() // LIGHT, *arrays
+            numba_rows.segment_spread, grad.size(0), grad.size(2), out.numel() // LIGHT, *arrays
         )
         return out, None, None
 

@@ -7,7 +7,7 @@ beside 0.43 ms alone, for five products of 164 x 64 x 128); these loops run side
 import numpy as np
 from numba import njit
 
-from lgan.kernels.numba_cpu import Array
+from lgan.kernels.numba_rows import Array
 
 __all__ = [
     "add_bias",

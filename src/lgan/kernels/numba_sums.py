@@ -1,31 +1,11 @@
-"""Compiled loops of the layer on the CPU.
-
-Every loop works on planes ``[n, F]`` of a tensor ``[K, n, F]`` and is given a range of planes and
-a range of columns, so that threads never write to the same place: no atomics, and the same bits
-whatever the number of threads. The interpreter lock is released; see :mod:`lgan.kernels.threads`.
-"""
-
-from typing import Any
+"""Compiled loops over pairs and the nodes that see them, on the CPU."""
 
 import numpy as np
 from numba import njit
 
-Array = np.ndarray[Any, Any]
+from lgan.kernels.numba_rows import FAST, Array, add_row
 
-__all__ = [
-    "add_rows",
-    "ego_sum_backward",
-    "ego_sum_forward",
-    "linear_sum",
-    "norm_backward",
-    "norm_forward",
-    "segment_spread",
-    "segment_sum",
-    "take_rows",
-]
-
-# Sums keep their order, so that results repeat; a product and a sum may be rounded once.
-FAST = {"contract", "nsz"}
+__all__ = ["ego_sum_backward", "ego_sum_forward", "linear_sum"]
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -34,18 +14,6 @@ def _weights(ku: float, kv: float, own: bool) -> tuple[float, float, float, floa
     if own:
         return ku - 1.0, 0.0, (ku - 1.0) * (ku - 2.0) * 0.5, 0.0, ku * (ku - 1.0) * 0.5
     return kv, ku, (ku - 1.0) * kv, (kv - 1.0) * ku, ku * kv
-
-
-# Rows are taken as slices and walked from 0: with other bounds the compiler keeps the test for
-# negative indices inside the loop and does not vectorise it (measured: three times slower). For
-# the same reason a value is loaded before the test that may discard it.
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _add(row: Array, weight: float, values: Array) -> None:
-    w = row.dtype.type(weight)
-    for j in range(values.size):
-        row[j] += w * values[j]
 
 
 # Four rows at a time share what is read and written beside them (measured on rows of 64: a third
@@ -148,13 +116,13 @@ def ego_sum_forward(
                     for j in range(z.size):
                         z[j] = max(au[j] + av[j], floor)
                 if branch == 0:
-                    _add(out[k, u, first:last], tu, z)
-                    _add(out[k, v, first:last], tv, z)
+                    add_row(out[k, u, first:last], tu, z)
+                    add_row(out[k, v, first:last], tv, z)
                     continue
                 if nu > 0.0:
-                    _add(out[k, u, first:last], nu, z)
+                    add_row(out[k, u, first:last], nu, z)
                 if nv > 0.0:
-                    _add(out[k, v, first:last], nv, z)
+                    add_row(out[k, v, first:last], nv, z)
                 weight = a.dtype.type(across)
                 for j in range(z.size):
                     z[j] *= weight
@@ -220,10 +188,10 @@ def ego_sum_backward(
                     for j in range(z.size):
                         value, keep = z[j], au[j] + av[j]
                         z[j] = value if keep > zero else zero
-                _add(grad_a[k, u, first:last], 1.0, z)
-                _add(grad_a[k, v, first:last], 1.0, z)
+                add_row(grad_a[k, u, first:last], 1.0, z)
+                add_row(grad_a[k, v, first:last], 1.0, z)
                 if code.size > 0:
-                    _add(grad_table[k, code[p], first:last], 1.0, z)
+                    add_row(grad_table[k, code[p], first:last], 1.0, z)
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
@@ -257,163 +225,17 @@ def linear_sum(
             else:
                 for j in range(z.size):
                     z[j] = au[j] + av[j]
-            _add(out[k, u, c0:c1], tu, z)
-            _add(out[k, v, c0:c1], tv, z)
+            add_row(out[k, u, c0:c1], tu, z)
+            add_row(out[k, v, c0:c1], tv, z)
             if branches == 1 or tau[p] == 0:
                 continue
             first, last = c0 + width, c1 + width
             au, av = a[k, u, first:last], a[k, v, first:last]
             if u == v:
-                _add(out[k, u, first:last], float(wu) * tau[p], au)
+                add_row(out[k, u, first:last], float(wu) * tau[p], au)
             elif transposed:
-                _add(out[k, u, first:last], float(wv) * tau[p], av)
-                _add(out[k, v, first:last], float(wu) * tau[p], au)
+                add_row(out[k, u, first:last], float(wv) * tau[p], av)
+                add_row(out[k, v, first:last], float(wu) * tau[p], au)
             else:
-                _add(out[k, u, first:last], float(wu) * tau[p], av)
-                _add(out[k, v, first:last], float(wv) * tau[p], au)
-
-
-@njit(nogil=True, cache=True, fastmath=FAST)
-def norm_forward(
-    x: Array,
-    weight: Array,
-    scale: Array,
-    shift: Array,
-    eps: float,
-    relu: bool,
-    y: Array,
-    mean: Array,
-    rstd: Array,
-    running_mean: Array,
-    running_var: Array,
-    momentum: float,
-    k0: int,
-    k1: int,
-    c0: int,
-    c1: int,
-) -> None:
-    """Batch normalisation with a weight per row ``[1 or K, n]``, then clipping.
-
-    The running statistics move towards those of the batch; a batch without rows leaves them.
-    """
-    floor = x.dtype.type(0) if relu else x.dtype.type(-np.inf)
-    factor = np.empty(c1 - c0, x.dtype)
-    for k in range(k0, k1):
-        w = weight[k if weight.shape[0] > 1 else 0]
-        rows = w.sum()
-        count = x.dtype.type(max(rows, 1.0))
-        share = x.dtype.type(momentum if rows > 0 else 0.0)
-        unbiased = x.dtype.type(1.0 / max(rows - 1.0, 1.0))
-        m, r, s, b = mean[k, c0:c1], rstd[k, c0:c1], scale[k, c0:c1], shift[k, c0:c1]
-        m[:] = 0
-        for i in range(x.shape[1]):
-            _add(m, w[i], x[k, i, c0:c1])
-        m /= count
-        factor[:] = 0
-        for i in range(x.shape[1]):
-            row, wi = x[k, i, c0:c1], w[i]
-            for j in range(factor.size):
-                d = row[j] - m[j]
-                factor[j] += wi * d * d
-        for j in range(factor.size):
-            running_mean[k, c0 + j] += share * (m[j] - running_mean[k, c0 + j])
-            running_var[k, c0 + j] += share * (factor[j] * unbiased - running_var[k, c0 + j])
-            r[j] = 1 / np.sqrt(factor[j] / count + x.dtype.type(eps))
-            factor[j] = s[j] * r[j]
-        for i in range(x.shape[1]):
-            row, to = x[k, i, c0:c1], y[k, i, c0:c1]
-            for j in range(factor.size):
-                to[j] = max((row[j] - m[j]) * factor[j] + b[j], floor)
-
-
-@njit(nogil=True, cache=True, fastmath=FAST)
-def norm_backward(
-    grad: Array,
-    x: Array,
-    y: Array,
-    weight: Array,
-    scale: Array,
-    mean: Array,
-    rstd: Array,
-    relu: bool,
-    grad_x: Array,
-    grad_scale: Array,
-    grad_shift: Array,
-    k0: int,
-    k1: int,
-    c0: int,
-    c1: int,
-) -> None:
-    """Gradients of :func:`norm_forward`; a clipped output passes nothing."""
-    ceiling = x.dtype.type(0) if relu else x.dtype.type(-np.inf)
-    zero = x.dtype.type(0)
-    by_shift, by_unit = np.empty(c1 - c0, x.dtype), np.empty(c1 - c0, x.dtype)
-    for k in range(k0, k1):
-        w = weight[k if weight.shape[0] > 1 else 0]
-        count = x.dtype.type(max(w.sum(), 1.0))
-        m, r, s = mean[k, c0:c1], rstd[k, c0:c1], scale[k, c0:c1]
-        by_shift[:] = 0
-        by_unit[:] = 0
-        for i in range(x.shape[1]):
-            row, out, g = x[k, i, c0:c1], y[k, i, c0:c1], grad[k, i, c0:c1]
-            for j in range(by_shift.size):
-                value, keep = g[j], out[j]
-                passed = value if keep > ceiling else zero
-                by_shift[j] += passed
-                by_unit[j] += passed * (row[j] - m[j])
-        for j in range(by_shift.size):
-            grad_shift[k, c0 + j] = by_shift[j]
-            grad_scale[k, c0 + j] = by_unit[j] * r[j]
-            by_shift[j] /= count
-            by_unit[j] *= r[j] * r[j] / count
-        for i in range(x.shape[1]):
-            row, out, g = x[k, i, c0:c1], y[k, i, c0:c1], grad[k, i, c0:c1]
-            to, wi = grad_x[k, i, c0:c1], w[i]
-            for j in range(by_shift.size):
-                value, keep = g[j], out[j]
-                passed = value if keep > ceiling else zero
-                to[j] = s[j] * r[j] * (passed - wi * (by_shift[j] + (row[j] - m[j]) * by_unit[j]))
-
-
-@njit(nogil=True, cache=True, fastmath=FAST)
-def segment_sum(
-    x: Array, weight: Array, ptr: Array, out: Array, k0: int, k1: int, c0: int, c1: int
-) -> None:
-    """Weighted sums of consecutive rows, added to zeros."""
-    for k in range(k0, k1):
-        for s in range(ptr.size - 1):
-            for i in range(ptr[s], ptr[s + 1]):
-                _add(out[k, s, c0:c1], weight[i], x[k, i, c0:c1])
-
-
-@njit(nogil=True, cache=True, fastmath=FAST)
-def segment_spread(
-    grad: Array, weight: Array, ptr: Array, out: Array, k0: int, k1: int, c0: int, c1: int
-) -> None:
-    """The transpose of :func:`segment_sum`, added to zeros."""
-    for k in range(k0, k1):
-        for s in range(ptr.size - 1):
-            for i in range(ptr[s], ptr[s + 1]):
-                _add(out[k, i, c0:c1], weight[i], grad[k, s, c0:c1])
-
-
-@njit(nogil=True, cache=True, fastmath=FAST)
-def take_rows(category: Array, weight: Array, add: bool, out: Array, k0: int, k1: int) -> None:
-    """``out[k, i] = weight[k, category[i]]``, or added to what is there."""
-    for k in range(k0, k1):
-        for i in range(category.size):
-            row, to = weight[k, category[i]], out[k, i]
-            if add:
-                for j in range(to.size):
-                    to[j] += row[j]
-            else:
-                for j in range(to.size):
-                    to[j] = row[j]
-
-
-@njit(nogil=True, cache=True, fastmath=FAST)
-def add_rows(category: Array, grad: Array, out: Array, k0: int, k1: int) -> None:
-    """The transpose of :func:`take_rows`, added to zeros."""
-    for k in range(k0, k1):
-        for i in range(category.size):
-            _add(out[k, category[i]], 1.0, grad[k, i])
+                add_row(out[k, u, first:last], float(wu) * tau[p], av)
+                add_row(out[k, v, first:last], float(wv) * tau[p], au)
