@@ -1,6 +1,7 @@
 import math
 
 import pytest
+import torch
 
 from lgan import TrainConfig
 
@@ -28,7 +29,7 @@ def test_learning_rate_without_halving_stays():
         ("batch_size", 0, "`batch_size` must be 1 or more, got 0"),
         ("lr_halving", -5, "`lr_halving` must be 0 or more, got -5"),
         ("seed", -1, "`seed` must be 0 or more, got -1"),
-        ("memory_budget", 0, "`memory_budget` must be 1 or more, got 0"),
+        ("memory_budget", -1, "`memory_budget` must be 0 or more, got -1"),
         ("lr", 0.0, "`lr` must be positive and finite, got 0.0"),
         ("lr", math.nan, "`lr` must be positive and finite, got nan"),
         ("lr", math.inf, "`lr` must be positive and finite, got inf"),
@@ -43,3 +44,11 @@ def test_learning_rate_without_halving_stays():
 def test_impossible_settings_are_refused(name, value, message):
     with pytest.raises(ValueError, match=message):
         TrainConfig(**{name: value})
+
+
+def test_the_memory_budget_is_what_was_given_or_fits_the_device(monkeypatch):
+    cpu, gpu = torch.device("cpu"), torch.device("cuda")
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (80 << 30, 139 << 30))
+    assert TrainConfig().budget_on(cpu) == 4 << 30
+    assert TrainConfig().budget_on(gpu) == 60 << 30
+    assert TrainConfig(memory_budget=7).budget_on(gpu) == 7

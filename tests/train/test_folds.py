@@ -29,9 +29,8 @@ def _bytes_of_models(union: GraphUnion, build: Callable, models: int) -> int:
     fold = stratified_folds(union.y, 4, seed=4)
 
     def fits(budget: int) -> bool:
-        config = replace(CONFIG, memory_budget=budget)
         rows = torch.diff(union.node_ptr)
-        return folds_module._models_at_once(Variant(build, config), rows, fold, 4) >= models
+        return folds_module._models_at_once(Variant(build, CONFIG), rows, fold, 4, budget) >= models
 
     low, high = 1, 1 << 32
     while low < high:
@@ -62,16 +61,15 @@ def test_small_memory_budget_trains_in_groups_with_the_same_result(
 
 def test_a_smaller_model_or_batch_lets_more_models_train_at_once(union, factory):
     fold = torch.arange(46) % 4
-    config = replace(CONFIG, memory_budget=1 << 20)
 
-    def at_once(build: Callable, config: TrainConfig) -> int:
+    def at_once(build: Callable, config: TrainConfig = CONFIG) -> int:
         rows = torch.diff(union.node_ptr)
-        return folds_module._models_at_once(Variant(build, config), rows, fold, 1000)
+        return folds_module._models_at_once(Variant(build, config), rows, fold, 1000, 1 << 20)
 
-    base = at_once(factory(num_layers=2), config)
+    base = at_once(factory(num_layers=2))
     assert 1 < base < 1000
-    assert at_once(factory(num_layers=4), config) < base
-    assert at_once(factory(num_layers=2), replace(config, batch_size=4)) > base
+    assert at_once(factory(num_layers=4)) < base
+    assert at_once(factory(num_layers=2), replace(CONFIG, batch_size=4)) > base
 
 
 def test_run_in_groups_goes_on_in_the_group_where_it_was_stopped(union, factory, tmp_path):

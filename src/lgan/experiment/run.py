@@ -70,7 +70,8 @@ def prepare(
     )
     if spec.check is not None:
         spec.check(union, settings.flat())
-    return _placed(union, torch.device(device), settings.training.memory_budget)
+    place = torch.device(device)
+    return _placed(union, place, settings.training.budget_on(place))
 
 
 def _placed(union: GraphUnion, device: torch.device, budget: int) -> GraphUnion:

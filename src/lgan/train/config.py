@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+import torch
+
 __all__ = ["Precision", "TrainConfig"]
 
 Precision = Literal["float32", "bfloat16"]
@@ -23,7 +25,8 @@ class TrainConfig:
         average: Share of the past in the running mean, over epochs, of the weights; what is tested
             and kept is that mean. 0 tests the last weights.
         seed: Fixes initial weights, batches and dropout.
-        memory_budget: Bytes that the activations of models side by side may take.
+        memory_budget: Bytes that the activations of models side by side may take; 0 for what
+            :meth:`budget_on` finds sensible.
         precision: ``"bfloat16"`` stores activations in half precision on a GPU; sums, statistics,
             weights and updates stay in float32.
     """
@@ -36,12 +39,12 @@ class TrainConfig:
     weight_decay: float = 0.0
     average: float = 0.0
     seed: int = 0
-    memory_budget: int = 4 << 30
+    memory_budget: int = 0
     precision: Precision = "float32"
 
     def __post_init__(self) -> None:
         counts = {"epochs": 1, "iterations": 0, "batch_size": 1, "lr_halving": 0}
-        for name, least in (counts | {"seed": 0, "memory_budget": 1}).items():
+        for name, least in (counts | {"seed": 0, "memory_budget": 0}).items():
             if getattr(self, name) < least:
                 raise ValueError(f"`{name}` must be {least} or more, got {getattr(self, name)}.")
         if self.precision not in get_args(Precision):
@@ -54,6 +57,17 @@ class TrainConfig:
             raise ValueError(f"`weight_decay` must be 0 or more, finite, got {self.weight_decay}.")
         if not 0 <= self.average < 1:
             raise ValueError(f"`average` must be at least 0 and below 1, got {self.average}.")
+
+    def budget_on(self, device: torch.device) -> int:
+        """The memory budget on a device: as given, or three quarters of what a GPU has free.
+
+        In main memory, which other programs need too, 4 GiB.
+        """
+        if self.memory_budget:
+            return self.memory_budget
+        if device.type == "cuda":
+            return torch.cuda.mem_get_info(device)[0] * 3 // 4
+        return 4 << 30
 
     def lr_at(self, epoch: int) -> float:
         """The learning rate of an epoch, counted from 0."""

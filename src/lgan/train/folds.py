@@ -122,11 +122,12 @@ def cross_validate_variants(
         jobs += _inner_jobs(fold, y, seed, index) if fair else []
 
     rows = torch.diff(union.node_ptr).cpu() if rows is None else rows
-    together = _models_at_once(variants[0], rows, fold, len(jobs))
+    budget = config.budget_on(device or union.device)
+    together = _models_at_once(variants[0], rows, fold, len(jobs), budget)
     if together < len(jobs):
         logger.warning(
             "%d models need more than the memory budget of %.1f GiB: training %d at a time.",
-            len(jobs), config.memory_budget / 2**30, together,
+            len(jobs), budget / 2**30, together,
         )  # fmt: skip
     parts: list[Curves] = []
     start = 0
@@ -194,13 +195,13 @@ def _inner_jobs(fold: Tensor, y: Tensor, seed: int, variant: int) -> list[Job]:
     return jobs
 
 
-def _models_at_once(variant: Variant, rows: Tensor, fold: Tensor, models: int) -> int:
+def _models_at_once(variant: Variant, rows: Tensor, fold: Tensor, models: int, budget: int) -> int:
     """How many models fit into the memory budget with the largest batch they may meet."""
     maps = [p for p in drawn(variant.factory, 0).parameters() if p.dim() == 2]
     drawn_rows = int(torch.topk(rows, drawn_graphs(fold, variant.config.batch_size)).values.sum())
     # Every linear map keeps its input and output, a normalisation and a kernel one more each.
     bytes_per_model = 3 * drawn_rows * sum(p.size(-1) * p.element_size() for p in maps)
-    return max(1, min(models, variant.config.memory_budget // max(bytes_per_model, 1)))
+    return max(1, min(models, budget // max(bytes_per_model, 1)))
 
 
 def _joined(parts: list[Curves]) -> Curves:
