@@ -43,7 +43,7 @@ class Bar:
             case "ratio":
                 return f"{value:.3g}"
             case "seconds":
-                return f"{value:.3g} s"
+                return f"{value:.3g} s" if value < 1000 else f"{value:,.0f} s"
             case "memory":
                 return f"{value / 2**30:.3g} GiB"
 

@@ -86,7 +86,7 @@ def show(record: Record) -> None:
     """Print a record as a table: both sides, the figure the bar judges, and whether it holds."""
     cases = [(row.name, row.peer) for row in record.rows]
     notes = ["N× is the peer's time over ours, a bare number ours over the peer's."]
-    cells = []
+    shown = []
     for row, case in zip(record.rows, cases, strict=True):
         label = row.name
         if cases.count(case) > 1 and row.size is not None:
@@ -94,28 +94,30 @@ def show(record: Record) -> None:
         if row.note:
             label += f" [{len(notes)}]"
             notes.append(f"[{len(notes)}] {row.note}")
-        cells.append(
-            {
-                "case": label,
-                "lgan": _seconds(row.seconds),
-                "peer": row.peer or "",
-                "its time": _seconds(row.peer_seconds),
-                "result": _result(row),
-                "bar": str(row.bar or ""),
-                "holds": "" if row.holds is None else "yes" if row.holds else "NO",
-                "memory": _memory(row.memory),
-                "its memory": _memory(row.peer_memory),
-            }
-        )
-    columns = [name for name in cells[0] if any(row[name] for row in cells)]
+        shown.append({"case": label, **cells(row)})
+    columns = [name for name in shown[0] if any(row[name] for row in shown)]
     where = record.environment
     table(
         f"{record.benchmark}: {BENCHMARKS[record.benchmark].description} "
         f"({where['device']}, {where['threads']} threads, {record.mode})",
         columns,
-        [[row[name] for name in columns] for row in cells],
+        [[row[name] for name in columns] for row in shown],
         "\n".join(notes),
     )
+
+
+def cells(row: Row) -> dict[str, str]:
+    """The figures of a row as text, by column."""
+    return {
+        "lgan": _seconds(row.seconds),
+        "peer": row.peer or "",
+        "its time": _seconds(row.peer_seconds),
+        "result": _result(row),
+        "bar": str(row.bar or ""),
+        "holds": "" if row.holds is None else "yes" if row.holds else "NO",
+        "memory": _memory(row.memory),
+        "its memory": _memory(row.peer_memory),
+    }
 
 
 def _chosen(names: list[str] | None, place: torch.device) -> list[str]:

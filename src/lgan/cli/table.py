@@ -9,6 +9,7 @@ import typer
 from lgan.cli.explanations import explanations
 from lgan.cli.figure3 import figure3
 from lgan.cli.measuring import expressivity, runtime
+from lgan.cli.speed import speed
 from lgan.cli.tabular import Format, Records, show
 from lgan.tables.ablation import ablation_grid
 from lgan.tables.classification import CSV_COLUMNS, Classification
@@ -25,6 +26,7 @@ app.command()(expressivity)
 app.command()(runtime)
 app.command()(figure3)
 app.command()(explanations)
+app.command()(speed)
 
 
 def _rule(name: str) -> str:
