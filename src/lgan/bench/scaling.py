@@ -156,8 +156,9 @@ def _slope(name: str, line: list[Row]) -> Row:
     Fitted where size decides and not the calls: from where on the time is twice the least.
     """
     line = sorted((r for r in line if r.size and r.seconds), key=lambda r: r.size or 0)
-    slow = [(r.seconds or 0.0) >= 2 * min(s.seconds or 0.0 for s in line) for r in line]
-    line = [r for i, r in enumerate(line) if all(slow[i:])]
+    seconds = [r.seconds or 0.0 for r in line]
+    fast = [i for i, each in enumerate(seconds) if each < 2 * min(seconds)]
+    line = line[fast[-1] + 1 :] if fast else line
     detail = {}
     for what in ("seconds", "memory"):
         values = [(row.size, getattr(row, what)) for row in line]
