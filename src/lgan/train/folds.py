@@ -51,7 +51,7 @@ def cross_validate(
         captured: Replay steps on a GPU; for models that never ask the host.
         rows: Rows of the largest activations of every graph ``[G]``; by default its nodes.
         device: Where to train; by default where the data set is.
-        output: Folder for the state after every epoch and the record ``result.json``.
+        output: Folder for the state, see :class:`RunState`, and the record ``result.json``.
         resume: Go on from the state in ``output``.
         model: Name and options of the model, for the record.
         on_epoch: Called after every epoch with its number and the curves so far.
@@ -107,7 +107,7 @@ def cross_validate_variants(
         captured: Replay steps on a GPU.
         rows: Rows of the largest activations of every graph ``[G]``.
         device: Where to train; by default where the data set is.
-        output: Folder for the state after every epoch.
+        output: Folder for the state, see :class:`RunState`.
         resume: Go on from the state in ``output``.
         on_epoch: Called after every epoch; the curves hold the models variant after variant.
     """

@@ -22,7 +22,7 @@ from lgan.train.captured import CapturedSteps
 from lgan.train.config import TrainConfig
 from lgan.train.evaluate import HeldOut
 from lgan.train.stack import drawn, stack
-from lgan.train.state import load_state, save_state
+from lgan.train.state import RunState
 
 __all__ = ["OWN", "Curves", "Job", "OnEpoch", "Variant", "held_out_job", "train_together"]
 
@@ -145,7 +145,7 @@ def train_together(
         captured: Replay steps on a GPU; for models that never ask the host.
         device: Where to train; by default where the data set is. A data set that is elsewhere
             stays there, and its batches are moved one by one.
-        state: File that holds the state after every epoch.
+        state: File that holds the state of the run, see :class:`RunState`.
         resume: Go on from ``state`` where it exists.
         on_epoch: Called after every epoch.
     """
@@ -159,10 +159,11 @@ def train_together(
     optimizer = StackedAdam(model, rates, decays)
     mean = RunningMean(model, [v.config.average for v in chosen])
     curves = Curves.empty(len(jobs), config.epochs)
-    fingerprint = _fingerprint(union, jobs, groups, variants)
-    done = 0
-    if resume and state is not None and state.exists():
-        done = load_state(state, _state(model, optimizer, mean, curves), fingerprint)
+    kept, done = None, 0
+    if state is not None:
+        tensors = partial(_state, model, optimizer, mean, curves)
+        kept = RunState(state, tensors, _fingerprint(union, jobs, groups, variants))
+        done = kept.load() if resume and state.exists() else 0
     seen = torch.stack([job.train for job in jobs]).to(device)
     half = config.precision == "bfloat16"
     if half and device.type != "cuda":
@@ -194,8 +195,8 @@ def train_together(
                 curves.test[k, epoch] = int(right[:split].sum())
                 curves.validation[k, epoch] = int(right[split:].sum())
             curves.seconds[epoch] = time.perf_counter() - begin
-            if state is not None:
-                save_state(state, _state(model, optimizer, mean, curves), epoch + 1, fingerprint)
+            if kept is not None:
+                kept.save(epoch + 1, last=epoch + 1 == config.epochs)
             if on_epoch is not None:
                 on_epoch(epoch + 1, curves)
     mean.swap()
