@@ -127,6 +127,8 @@ def conv(layer: LGANConv, x: Tensor, graph: nx.Graph) -> Tensor:
             T = T + comb(pair, slice(width))
         for pair in neighbour_pairs:
             S = S + comb(pair, slice(width, 2 * width))
+        if layer.squash:
+            T, S = T.asinh(), S.asinh()
         hidden = _fused(layer, T, S) @ layer.fuse.weight
         if layer.residual is not None:
             hidden = hidden + x[t] @ layer.residual.weight

@@ -17,6 +17,9 @@ OPTIONS = [
     {"branches": "target"},
     {"pair_code": "full", "residual": True},
     {"comb": "linear", "pair_code": "triangles"},
+    {"squash": True},
+    {"squash": True, "comb": "linear", "residual": True},
+    {"squash": True, "branches": "target", "pair_code": "triangles"},
 ]
 pytestmark = pytest.mark.usefixtures("float64")
 

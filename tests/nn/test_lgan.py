@@ -33,6 +33,7 @@ AXES = {
     "branches": ("both", "target", "neighbour"),
     "include_input": (False, True),
     "head_layers": (1, 2),
+    "squash": (False, True),
 }
 
 
@@ -50,6 +51,7 @@ VARIANTS = [
     *_variants("comb", "fusion", "residual"),
     *_variants("readout", "include_input", "residual"),
     *_variants("branches", "comb", "residual"),
+    *_variants("squash", "comb", "residual"),
     *({"head_layers": 2} | options for options in _variants("readout", "include_input")),
 ]
 per_variant = pytest.mark.parametrize("options", VARIANTS, ids=_name)

@@ -20,6 +20,8 @@ VARIANTS = [
         (False, True), ("deepsets", "linear"), ("concat", "sum", "mean", "gate")
     )
 ]
+VARIANTS += [{"squash": True, "residual": residual} for residual in (False, True)]
+VARIANTS += [{"squash": True, "comb": "linear"}]
 GRAPHS = {
     "random": nx.gnp_random_graph(9, 0.5, seed=1),
     "sparse": nx.gnp_random_graph(10, 0.2, seed=2),
@@ -269,7 +271,7 @@ def test_reset_draws_all_weights_anew():
 
 def test_its_repr_shows_the_options():
     expected = "LGANConv(3, 5, residual=True, comb='linear', fusion='gate', branches='both', "
-    expected += "pair_code='none')"
+    expected += "pair_code='none', squash=False)"
     assert repr(LGANConv(3, 5, residual=True, comb="linear", fusion="gate")) == expected
 
 

@@ -38,6 +38,7 @@ class LayerSettings:
         momentum: How far they move.
         eps: Added to variances.
         relu: Clip what a pair sends; the linear pair encoder does not.
+        squash: Fuse ``asinh`` of the sums.
         code: Row of the table of codes for every pair, where there is a table ``[P]``.
     """
 
@@ -47,6 +48,7 @@ class LayerSettings:
     momentum: float
     eps: float
     relu: bool
+    squash: bool = False
     code: Tensor | None = None
 
     def statistics(self) -> tuple[Any, ...]:
@@ -114,7 +116,7 @@ class StackedLayer(torch.autograd.Function):
         kept = (a, both, hidden, normed, last, result)
         arguments = (
             *_input(x, pair), weights.arrays(), _codes(weights, settings),
-            settings.incidence.arrays, settings.relu, settings.node_weight.numpy(),
+            settings.incidence.arrays, settings.relu, settings.squash, settings.node_weight.numpy(),
             weights.norms(), settings.statistics(), settings.momentum, settings.eps,
             tuple(t.numpy() for t in kept), statistics.numpy(),
         )  # fmt: skip
@@ -151,7 +153,7 @@ class StackedLayer(torch.autograd.Function):
         scale1, _, scale2, _ = weights.norms()
         arguments = (
             _array(grad), *_input(x, pair), weights.arrays(), _codes(weights, settings),
-            settings.incidence.arrays, settings.relu, settings.node_weight.numpy(),
+            settings.incidence.arrays, settings.relu, settings.squash, settings.node_weight.numpy(),
             (scale1, scale2), tuple(t.detach().numpy() for t in kept), statistics.numpy(),
             tuple(t.numpy() for t in (at_a, at_both, at_hidden, at_normed)),
             tuple(t.numpy() for t in grads),
@@ -173,8 +175,8 @@ def tested_layer(x: Tensor, settings: LayerSettings, weights: LayerWeights) -> T
         return result
     layer_tested(
         *_input(x, weights.pair), weights.arrays(), _codes(weights, settings),
-        settings.incidence.arrays, settings.relu, weights.norms(), settings.statistics(),
-        settings.eps, result.numpy(),
+        settings.incidence.arrays, settings.relu, settings.squash, weights.norms(),
+        settings.statistics(), settings.eps, result.numpy(),
     )  # fmt: skip
     return result
 

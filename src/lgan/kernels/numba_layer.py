@@ -36,6 +36,7 @@ def _pairs_sent(
     structure: Structure,
     width: int,
     relu: bool,
+    squash: bool,
     a: Array,
     both: Array,
     k: int,
@@ -52,6 +53,23 @@ def _pairs_sent(
                         k, k + 1, 0, width)  # fmt: skip
     else:
         linear_sum(a, pairs, multiplicity, triangles, width, False, both, k, k + 1, 0, width)
+    if squash:
+        _squash(both[k])
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def _squash(sums: Array) -> None:
+    for i in range(sums.shape[0]):
+        for j in range(sums.shape[1]):
+            sums[i, j] = np.arcsinh(sums[i, j])
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def _squash_back(squashed: Array, grad: Array) -> None:
+    """From the gradient at ``asinh(sums)`` to that at the sums, in place."""
+    for i in range(grad.shape[0]):
+        for j in range(grad.shape[1]):
+            grad[i, j] /= np.cosh(squashed[i, j])
 
 
 @njit(nogil=True, cache=True)
@@ -82,6 +100,7 @@ def layer_forward(
     code: Array,
     structure: Structure,
     relu: bool,
+    squash: bool,
     node_weight: Array,
     norms: tuple[Array, ...],
     running: tuple[Array, ...],
@@ -99,7 +118,8 @@ def layer_forward(
     a, both, hidden, normed, last, result = kept
     width = out.shape[2]
     for k in range(k0, k1):
-        _pairs_sent(rows, category, pair, bias, table, code, structure, width, relu, a, both, k)
+        _pairs_sent(rows, category, pair, bias, table, code, structure, width, relu, squash,
+                    a, both, k)  # fmt: skip
         _fused(rows, category, both, fuse, residual, none, hidden, k)
         norm_forward(hidden, node_weight, scale1, shift1, eps, True, normed, stats[0], stats[1],
                      mean1, var1, momentum, k, k + 1, 0, width)  # fmt: skip
@@ -132,6 +152,7 @@ def layer_tested(
     code: Array,
     structure: Structure,
     relu: bool,
+    squash: bool,
     norms: tuple[Array, ...],
     running: tuple[Array, ...],
     eps: float,
@@ -146,7 +167,8 @@ def layer_tested(
     both = np.empty((models, nodes, pair.shape[2]), result.dtype)
     hidden = np.empty((models, nodes, width), result.dtype)
     for k in range(models):
-        _pairs_sent(rows, category, pair, bias, table, code, structure, width, relu, a, both, k)
+        _pairs_sent(rows, category, pair, bias, table, code, structure, width, relu, squash,
+                    a, both, k)  # fmt: skip
         _fused(rows, category, both, fuse, residual, none, hidden, k)
         _by_running(hidden, scale1, shift1, mean1, var1, eps, k)
         products(hidden, out, none, result, k, k + 1)
@@ -173,6 +195,7 @@ def layer_backward(
     code: Array,
     structure: Structure,
     relu: bool,
+    squash: bool,
     node_weight: Array,
     scales: tuple[Array, Array],
     kept: tuple[Array, ...],
@@ -199,6 +222,8 @@ def layer_backward(
                       at_hidden, to_norms[0], to_norms[1], k, k + 1, 0, width)  # fmt: skip
         inner_products(both, at_hidden, to_fuse, k, k + 1)
         turned_products(at_hidden, fuse, False, at_both, k, k + 1)
+        if squash:
+            _squash_back(both[k], at_both[k])
         if relu or code.size > 0:
             ego_sum_backward(at_both, a, table, code, pairs, multiplicity, ptr, opposite, width,
                              relu, at_a, to_table, k, k + 1, 0, width)  # fmt: skip

@@ -36,6 +36,7 @@ class LGAN(nn.Module):
         branches: Pairs that speak, see :class:`LGANConv`.
         pair_code: Structural code of the pairs, see :class:`LGANConv`: ``"none"`` (the paper),
             ``"triangles"``, ``"cycles"``, ``"full"``, ``"claws"``, ``"local"``, ``"folklore"``.
+        squash: Tame the sums over pairs, see :class:`LGANConv`; for dense graphs.
         readout: ``"sum"``, ``"mean"`` or ``"max"`` over the nodes of a graph.
         head_layers: Linear maps behind the read-out, with ReLU between them: 1 is a linear
             classifier, 2 makes the read-out a DeepSets function, an MLP of a sum.
@@ -66,6 +67,7 @@ class LGAN(nn.Module):
         fusion: Fusion = "concat",
         branches: Branches = "both",
         pair_code: str = "none",
+        squash: bool = False,
         readout: Readout = "sum",
         head_layers: int = 1,
         dropout: float = 0.0,
@@ -92,6 +94,7 @@ class LGAN(nn.Module):
                 fusion=fusion,
                 branches=branches,
                 pair_code=pair_code,
+                squash=squash,
             )
             for layer in range(num_layers)
         )

@@ -50,6 +50,9 @@ class LGANConv(nn.Module):
             triangle list; ``"neighbour"`` without the target pairs.
         pair_code: Level of the structural code of the pairs, which the graph must carry
             (``EgoLineGraph(pair_code=...)``); ``"none"`` is the paper's layer.
+        squash: Fuse ``asinh(T)`` and ``asinh(S)``. ``asinh`` is the identity near 0 and a
+            logarithm far away, and one-to-one, so that no node is confused with another. It tames
+            dense graphs, where some nodes have a thousand times as many pairs as others.
         cached: Keep the structure built from the first ``edge_index``, for a graph that stays.
 
     Shapes:
@@ -73,6 +76,7 @@ class LGANConv(nn.Module):
         fusion: Fusion = "concat",
         branches: Branches = "both",
         pair_code: str = "none",
+        squash: bool = False,
         cached: bool = False,
     ) -> None:
         super().__init__()
@@ -87,6 +91,7 @@ class LGANConv(nn.Module):
         self.branches = branches
         self.comb = comb
         self.fusion = fusion
+        self.squash = squash
         self.cached = cached
         width = out_channels
         both = width if branches == "target" else 2 * width
@@ -137,7 +142,7 @@ class LGANConv(nn.Module):
         if self._compiled(lines):
             return self._whole(x, lines, weight)
         both = self._aggregate(x, lines)
-        hidden = self._fuse(both)
+        hidden = self._fuse(both.asinh() if self.squash else both)
         if self.residual is not None:
             hidden = hidden + self.residual(x)
         hidden = self.norm(hidden, weight)
@@ -175,6 +180,7 @@ class LGANConv(nn.Module):
             momentum=self.norm.momentum,
             eps=self.norm.eps,
             relu=self.comb == "deepsets",
+            squash=self.squash,
             code=lines.code_rows,
         )
         parameters = (
@@ -264,5 +270,5 @@ class LGANConv(nn.Module):
         return (
             f"{type(self).__name__}({self.in_channels}, {self.out_channels}, "
             f"residual={self.residual is not None}, comb={self.comb!r}, fusion={self.fusion!r}, "
-            f"branches={self.branches!r}, pair_code={self.pair_code!r})"
+            f"branches={self.branches!r}, pair_code={self.pair_code!r}, squash={self.squash})"
         )

@@ -19,6 +19,7 @@ PAPER: dict[str, Any] = {
     "include_input": False,
     "fusion": "concat",
     "pair_code": "none",
+    "squash": False,
 }
 # What a change is called, in the order of the rows.
 ROWS: dict[tuple[str, Any], str] = {
@@ -36,6 +37,7 @@ ROWS: dict[tuple[str, Any], str] = {
     ("pair_code", "claws"): "pair code claws",
     ("pair_code", "local"): "pair code local",
     ("pair_code", "folklore"): "pair code folklore",
+    ("squash", True): "squashed sums (asinh)",
     ("compress", False): "without compression",
 }
 FULL = "full (the paper's LGAN)"
