@@ -138,7 +138,7 @@ class Classification:
         notes = [OPTIMISM[rule], f"{compared}; the test is that of the rule `gin`."]
         if rule == "gin":
             notes = [OPTIMISM[rule], *NOTES, f"{compared} on the same folds: {TEST}."]
-            notes += self._codes()
+            notes += self._variants()
         reasons = enumerate(self._reasons(), 1)
         notes += [f"[{i}] `lgan table runtime`: {reason}" for i, reason in reasons]
         return Grid(f"Accuracy in percent, rule {rule}: {MEANING[rule]}", _headings(), rows, notes)
@@ -163,15 +163,23 @@ class Classification:
             mark = " ▼" if best is not None and cell.mean < best.mean else " ▲"
         return f"{cell}{mark}{told}"
 
-    def _codes(self) -> list[str]:
-        """Which code the rows measured with, where a row leaves it open."""
+    def _variants(self) -> list[str]:
+        """What the rows measured with where their names leave it open."""
         cells = {(row, name): self.cell(row, name, "gin") for row in self.rows for name in COLUMNS}
         told = [
             f"{row} on {name}: {cell.settings['pair_code']}"
             for (row, name), cell in cells.items()
             if cell is not None and row in MODELS and "pair_code" in MODELS[row].defaults
         ]
-        return [f"Pair codes: {', '.join(told)}."] if told else []
+        notes = [f"Pair codes: {', '.join(told)}."] if told else []
+        squashed = [
+            f"{row} on {name}"
+            for (row, name), cell in cells.items()
+            if cell is not None and cell.settings.get("squash")
+        ]
+        if squashed:
+            notes.append(f"Squashed sums, which the paper does not have: {', '.join(squashed)}.")
+        return notes
 
     def _second_opinion(self) -> Grid:
         rows = []
