@@ -98,3 +98,10 @@ def test_the_records_of_the_repository_can_be_read():
     measured = [row for row in shown.csv_rows() if row[3]]
     assert {row[1] for row in measured if row[0].startswith("lgan")} >= set(COLUMNS[:-1])
     assert all(0 <= float(row[3]) <= 100 for row in measured)
+
+
+def test_cells_with_squashed_sums_are_named(record, folder):
+    record("a", [4] * 5, squash=True)
+    record("b", [4] * 5, model="lgan-res")
+    [note] = [note for note in _table(folder).grids()[0].notes if "Squashed" in note]
+    assert note.endswith("does not have: lgan on MUTAG.")

@@ -23,7 +23,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize("options", [{}, {"residual": True}, {"comb": "linear"}])
+@pytest.mark.parametrize("options", [{}, {"residual": True}, {"comb": "linear"}, {"squash": True}])
 def test_a_random_network_separates_what_its_refinement_does(options: dict[str, object]) -> None:
     model = lgan.LGAN(1, 16, 8, **options)  # type: ignore[arg-type]
     result = wl.check(model, PAIRS, transform=lgan.EgoLineGraph(), test="lgan", seeds=[0, 1])
