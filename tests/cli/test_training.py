@@ -232,7 +232,7 @@ def test_ctrl_c_ends_with_130_and_can_be_resumed(command, lgan, tmp_path, monkey
         patched.setattr(training, "epoch_progress", _interrupt_after(2))
         stopped = lgan(*run, "--output", "out")
     assert stopped.code == 130
-    assert "Stopped. The state after the last epoch is in out: add `--resume`" in stopped.err
+    assert "Stopped. The state of the run is in out: add `--resume`" in stopped.err
     assert "Traceback" not in stopped.err
     assert lgan(*run, "--output", "out", "--resume").code == 0
     assert lgan(*run, "--output", "whole").code == 0

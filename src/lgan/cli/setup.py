@@ -116,7 +116,7 @@ def resumable(folder: Path, *, resume: bool) -> Iterator[None]:
     except KeyboardInterrupt:
         note = "Stopped."
         if any(folder.glob("state-*.safetensors")):
-            note += f" The state after the last epoch is in {folder}: add `--resume` to go on."
+            note += f" The state of the run is in {folder}: add `--resume` to go on."
         log.print(note, soft_wrap=True, markup=False, highlight=False)
         raise typer.Exit(130) from None
 
