@@ -29,6 +29,12 @@ def test_twins_count_as_often_as_they_are(reduce):
     torch.testing.assert_close(*grads, rtol=0, atol=1e-13)
 
 
+def test_the_largest_takes_the_whole_gradient_where_it_is_zero():
+    x = torch.tensor([[-1.0], [0.0], [2.0]], requires_grad=True)
+    readout(x, torch.tensor([0, 2, 3]), torch.ones(3), "max").sum().backward()
+    assert x.grad.flatten().tolist() == [0, 1, 1]
+
+
 @pytest.mark.parametrize("reduce", REDUCE)
 def test_a_graph_without_nodes_gives_zero(reduce):
     x = -torch.ones(7, 4)

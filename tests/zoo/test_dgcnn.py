@@ -91,6 +91,12 @@ def test_ties_go_to_the_other_channel_and_then_to_the_order_of_nodes():
     assert sort_order(key, tie, graph).tolist() == [1, 2, 0, 3, 5, 4]
 
 
+def test_keys_that_rounding_alone_sets_apart_are_tied():
+    graph = PlainGraph.of(everything(union_of([nx.empty_graph(3)])), torch.float64)
+    key = torch.tensor([0.25, 0.25, 0.25]) + 2e-16 * torch.tensor([2, 1, 0])
+    assert sort_order(key, torch.tensor([0.1, 0.2, 0.3]), graph).tolist() == [2, 1, 0]
+
+
 def test_order_is_found_for_every_model_by_its_own_key():
     graph = PlainGraph.of(everything(union_of([nx.empty_graph(3)])), torch.float64)
     key = torch.tensor([[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]])

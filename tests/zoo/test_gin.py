@@ -1,6 +1,8 @@
 import networkx as nx
 import pytest
 import torch
+from torch_geometric.data import Data
+from torch_geometric.utils import to_undirected
 
 from lgan.train.stack import build_stack
 from lgan.zoo import GIN
@@ -53,3 +55,36 @@ def test_merged_twins_are_refused():
     )  # fmt: skip
     with pytest.raises(ValueError, match=r"twins are merged.*`compress=False`"):
         GIN(1, 4, 2)(everything(union))
+
+
+def _labelled(graph: nx.Graph, labels: str) -> Data:
+    x = torch.eye(4)[["abxy".index(label) for label in labels]].double()
+    return Data(x=x, edge_index=to_undirected(torch.tensor(list(graph.edges)).T))
+
+
+@pytest.mark.parametrize(
+    ("options", "centres", "paths"),
+    [({}, False, False), ({"include_input": True}, True, False), ({"eps": True}, True, True)],
+    ids=str,
+)
+def test_power_on_labelled_graphs(options, centres, paths):
+    """GIN-0 takes a node for one of its neighbours, and needs the input to count labels at all."""
+    tree = nx.Graph([(0, 1), (0, 2), (0, 3), (1, 4), (1, 5)])
+    pairs = [
+        (_labelled(tree, "aabbbb"), _labelled(tree, "bbaaaa"), centres),
+        (*(_labelled(nx.path_graph(8), word) for word in ("abxabyab", "baxbayba")), paths),
+    ]
+    model = GIN(4, 16, 4, **options).double().eval()
+    for name, parameter in model.named_parameters():
+        if "eps" in name:
+            torch.nn.init.constant_(parameter, 0.3)
+    for a, b, separates in pairs:
+        assert torch.allclose(model(a), model(b), atol=1e-9) is not separates
+
+
+def test_stacked_models_read_the_input_too():
+    models = build_stack(lambda: GIN(1, 4, 2, include_input=True), [0, 1]).double().eval()
+    batch = everything(union_of(varied()))
+    for k, seed in enumerate([0, 1]):
+        alone = build_stack(lambda: GIN(1, 4, 2, include_input=True), [seed]).double().eval()
+        torch.testing.assert_close(models(batch)[k], alone(batch)[0])

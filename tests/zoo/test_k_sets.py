@@ -240,6 +240,12 @@ def test_pairs_alone_are_refused_before_anything_is_built():
     k_sets(max_neighbours=64).refuse("dense", union.lines.pair_index.long(), union.node_ptr)
 
 
+def test_sets_without_neighbours_are_counted_too():
+    none = torch.zeros(2, 0, dtype=torch.int64)
+    with pytest.raises(ValueError, match="2,449,965,000 of two nodes, with up to 0 neighbours"):
+        k_sets().refuse("nothing", none, torch.tensor([0, 70_000]))
+
+
 def test_touching_sets_are_connected():
     with pytest.raises(ValueError, match="`touching` is defined for connected sets of three nodes"):
         k_sets(connected=False, touching=True)

@@ -103,6 +103,16 @@ def test_readouts_and_their_gradients_are_those_of_each_matrix(backend, reduce, 
     torch.testing.assert_close(got, wanted, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_largest_of_something_undefined_is_undefined(backend):
+    squares = _squares([nx.path_graph(2)])
+    h = torch.tensor([1.0, 2.0, float("nan"), 0.0])[:, None]
+    with kernels.backend(backend):
+        top = square_readout(h, squares, "max")
+    assert top[0, 0] == 1
+    assert top[0, 1].isnan()
+
+
 def test_a_second_derivative_is_refused():
     squares = _squares([nx.path_graph(3)])
     a = torch.randn(9, 2, dtype=torch.float64, requires_grad=True)

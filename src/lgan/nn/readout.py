@@ -34,9 +34,10 @@ def readout(x: Tensor, ptr: Tensor, multiplicity: Tensor, reduce: Readout) -> Te
     if reduce == "max":
         place = torch.arange(x.size(-2), device=x.device)
         graph = torch.searchsorted(ptr[1:], place, right=True)  # nodes beyond the last: a spare row
-        zero = x.new_zeros((*x.shape[:-2], graphs + 1, x.size(-1)))
-        index = graph[:, None].expand_as(x)
-        return zero.scatter_reduce(-2, index, x, "amax", include_self=False)[..., :graphs, :]
+        # From -inf, which is the largest of nothing: torch would take a 0 for one more node.
+        least = x.new_full((*x.shape[:-2], graphs + 1, x.size(-1)), -torch.inf)
+        most = least.scatter_reduce(-2, graph[:, None].expand_as(x), x, "amax")[..., :graphs, :]
+        return most.masked_fill((torch.diff(ptr) == 0)[:, None], 0)
     if reduce == "mean":
         total = kernels.segment_sum(torch.ones_like(x[..., :1]).detach(), multiplicity, ptr)
         return kernels.segment_sum(x, multiplicity, ptr) / total.clamp(min=1)

@@ -16,6 +16,8 @@ __all__ = ["DGCNN", "sort_order", "sort_pool_size"]
 
 # Channels of the two convolutions over the sorted nodes, and nodes that the second one sees.
 FIRST, SECOND, WINDOW = 16, 32, 5
+# Sort keys this near, in units of rounding, count as equal.
+NEAR = 128
 # Fewer sorted nodes leave nothing for the second convolution.
 LEAST = 2 * WINDOW
 
@@ -123,6 +125,9 @@ class DGCNN(nn.Module):
 def sort_order(key: Tensor, tie: Tensor, graph: PlainGraph) -> Tensor:
     """Nodes graph after graph, each in descending order of a key.
 
+    Sums in another order round differently; numbers that near count as equal, so that renaming
+    nodes does not reorder them.
+
     Args:
         key: What to sort by.
         tie: What decides between equal keys; then the order of the nodes does.
@@ -131,8 +136,10 @@ def sort_order(key: Tensor, tie: Tensor, graph: PlainGraph) -> Tensor:
     Shapes:
         ``key``, ``tie`` and result: ``[*, n]``.
     """
-    order = torch.argsort(tie.detach(), dim=-1, descending=True, stable=True)
-    for other, down in ((key.detach(), True), (graph.graph.expand_as(key), False)):
+    step = NEAR * torch.finfo(key.dtype).eps
+    tie, key = (tie.detach() / step).round(), (key.detach() / step).round()
+    order = torch.argsort(tie, dim=-1, descending=True, stable=True)
+    for other, down in ((key, True), (graph.graph.expand_as(key), False)):
         again = torch.argsort(other.gather(-1, order), dim=-1, descending=down, stable=True)
         order = order.gather(-1, again)
     return order

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import GINConv
 
 from lgan.nn.dropout import Dropout
-from lgan.nn.linear import Linear
+from lgan.nn.linear import Linear, one_hot
 from lgan.nn.norm import BatchNorm
 from lgan.nn.readout import Readout, check_readout, readout
 from lgan.zoo.plain_graph import pointers, refuse_merged_twins
@@ -24,6 +24,11 @@ class GIN(nn.Module):
     with a two-layer MLP, batch normalisation after each map, and the read-outs of all layers
     before the head. The first linear map commutes with the sum and is applied before it.
 
+    GIN-0 counts a node among its neighbours, which makes it weaker than 1-WL where nodes have
+    labels; GIN-ε is not. The paper's read-out begins with the input (its equation 4.2); here that
+    is an option, and the figures of our tables are without it. Dropout comes before the head, in
+    the paper after it.
+
     Args:
         in_channels: Size of the node features (or number of categories).
         hidden_channels: Width of every layer.
@@ -31,6 +36,7 @@ class GIN(nn.Module):
         num_layers: Number of layers.
         readout: ``"sum"``, ``"mean"`` or ``"max"``.
         dropout: Share of the graph representation dropped before the head.
+        include_input: Read out the input too.
         eps: Learn :math:`\epsilon`, one for every layer, from 0 on (GIN-ε); otherwise it stays 0
             (GIN-0).
 
@@ -48,6 +54,7 @@ class GIN(nn.Module):
         num_layers: int = 4,
         readout: Readout = "sum",
         dropout: float = 0.0,
+        include_input: bool = False,
         eps: bool = False,
     ) -> None:
         super().__init__()
@@ -58,7 +65,10 @@ class GIN(nn.Module):
             for layer in range(num_layers)
         )
         self.dropout = Dropout(dropout)
-        self.head = Linear(num_layers * hidden_channels, out_channels)
+        self.in_channels = in_channels
+        self.include_input = include_input
+        width = num_layers * hidden_channels + include_input * in_channels
+        self.head = Linear(width, out_channels)
 
     def forward(self, data: Any) -> Tensor:
         """Outputs for every graph of a batch."""
@@ -69,10 +79,15 @@ class GIN(nn.Module):
         weight = getattr(data, "node_weight", None)
         weight = multiplicity if weight is None else weight
         levels = []
+        if self.include_input:
+            levels.append(one_hot(x, self.in_channels).to(self.head.weight.dtype))
         for layer in self.layers:
             x = layer(x, data.edge_index, weight)
-            levels.append(readout(x, ptr, multiplicity, self.readout))
-        out: Tensor = self.head(self.dropout(torch.cat(levels, -1)))
+            levels.append(x)
+        parts = [readout(level, ptr, multiplicity, self.readout) for level in levels]
+        models = parts[-1].shape[:-2]
+        skip = torch.cat([part.expand(*models, -1, -1) for part in parts], -1)
+        out: Tensor = self.head(self.dropout(skip))
         return out
 
 

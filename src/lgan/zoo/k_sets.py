@@ -137,7 +137,7 @@ def k_sets(
             of the paper; otherwise all of them.
         touching: Connected sets of three are neighbours if they share two nodes, that is, if the
             new node is adjacent to any node of the set and not only to the one it replaces.
-        max_neighbours: Neighbours of sets that a data set may have.
+        max_neighbours: Sets of one size, and neighbours of sets, that a data set may have.
     """
     if touching and not connected:
         raise ValueError(
@@ -149,7 +149,8 @@ def k_sets(
         # Known at once, and no graph has more triangles than a sixth of these neighbours.
         m = torch.diff(torch.searchsorted(pair_index[0].contiguous(), node_ptr))
         pairs, neighbours = _pair_sizes(torch.diff(node_ptr), m)
-        _refuse(name, f"{int(pairs.sum()):,} of two nodes", int(neighbours.sum()), max_neighbours)
+        total = int(pairs.sum())
+        _refuse(name, f"{total:,} of two nodes", total, int(neighbours.sum()), max_neighbours)
 
     def apply(union: GraphUnion, progress: Callable[[float], None]) -> dict[str, Cells]:
         refuse_merged_twins(union.lines.multiplicity, "Sets of nodes")
@@ -157,8 +158,9 @@ def k_sets(
         if touching:  # a node of the set can be left out in two more ways for every new one
             sizes = replace(sizes, triple_neighbours=2 * sizes.triple_neighbours)
         total = int(sizes.pair_neighbours.sum() + sizes.triple_neighbours.sum())
-        sets = f"{int(sizes.pairs.sum()):,} of two nodes and {int(sizes.triples.sum()):,} of three"
-        _refuse(union.name, sets, total, max_neighbours)
+        pairs, triples = int(sizes.pairs.sum()), int(sizes.triples.sum())
+        sets = f"{pairs:,} of two nodes and {triples:,} of three"
+        _refuse(union.name, sets, max(pairs, triples), total, max_neighbours)
         return _Listing(union, sizes, connected, touching).cells(progress)
 
     return Lift(
@@ -171,8 +173,8 @@ def _pair_sizes(n: Tensor, m: Tensor) -> tuple[Tensor, Tensor]:
     return n * (n - 1) // 2, 2 * m * (n - 2).clamp(min=0)
 
 
-def _refuse(name: str, sets: str, neighbours: int, limit: int) -> None:
-    if neighbours > limit:
+def _refuse(name: str, sets: str, number: int, neighbours: int, limit: int) -> None:
+    if max(number, neighbours) > limit:
         raise ValueError(
             f"{name or 'The set'} has so many sets of nodes: {sets}, with up to {neighbours:,} "
             f"neighbours, above the limit of {limit:,} for 1-2-3-GNN. Choose a data set of smaller "

@@ -76,9 +76,10 @@ def _plain_max(h: Tensor, squares: Squares) -> Tensor:
     other = row.index_fill(0, squares.diagonal, graphs)  # the diagonal goes to a spare graph
     parts = []
     for x, index in ((h.index_select(-2, squares.diagonal), row[squares.diagonal]), (h, other)):
-        zero = x.new_zeros((*x.shape[:-2], graphs + 1, x.size(-1)))
-        index = index[:, None].expand_as(x)
-        parts.append(zero.scatter_reduce(-2, index, x, "amax", include_self=False)[..., :-1, :])
+        least = x.new_full((*x.shape[:-2], graphs + 1, x.size(-1)), -torch.inf)
+        most = least.scatter_reduce(-2, index[:, None].expand_as(x), x, "amax")
+        empty = torch.bincount(index, minlength=graphs + 1) == 0
+        parts.append(most.masked_fill(empty[:, None], 0)[..., :-1, :])
     return torch.cat(parts, -1)
 
 

@@ -81,8 +81,9 @@ def max_forward(
                     row = start + i * n + j
                     best, at = out[k, graph, kind], where[k, graph, kind]
                     for c in range(c0, c1):
-                        if at[c] < 0 or h[k, row, c] > best[c]:
-                            best[c] = h[k, row, c]
+                        value = h[k, row, c]
+                        if at[c] < 0 or value > best[c] or value != value:  # NaN stays
+                            best[c] = value
                             at[c] = row
             start += n * n
 

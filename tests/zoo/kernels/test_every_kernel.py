@@ -50,6 +50,14 @@ def test_matrices_are_symmetric_and_positive_semi_definite(name, raw_of, labelle
 
 
 @every_kernel
+def test_a_graph_without_nodes_is_like_no_other(name, raw_of, labelled):
+    whole = KERNELS[name](*raw_of(labelled)).matrices
+    more = KERNELS[name](*raw_of([nx.Graph(), *labelled, nx.Graph()])).matrices
+    np.testing.assert_allclose(more[:, 1:-1, 1:-1], whole, atol=1e-12)
+    assert not more[:, 0].any()
+
+
+@every_kernel
 def test_renaming_nodes_changes_nothing(name, raw_of, labelled):
     before = KERNELS[name](*raw_of(labelled)).matrices
     after = KERNELS[name](*raw_of([_renamed(g, i) for i, g in enumerate(labelled)])).matrices

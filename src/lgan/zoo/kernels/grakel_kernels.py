@@ -41,7 +41,8 @@ def shortest_path(raw: RawGraphs, labels: Tensor, *, progress: Progress | None =
     """
     kernel = require("grakel").ShortestPath(with_labels=True, normalize=False)
     kernel.fit(_graphs(raw, labels, progress))
-    gram = count_gram(_counts([kernel.X[g] for g in range(raw.num_graphs)]))
+    found = _of_all(raw, (kernel.X[g] for g in range(len(kernel.X))))
+    gram = count_gram(_counts(found))
     return Grams(({},), normalised(gram)[None])
 
 
@@ -82,25 +83,35 @@ def propagation(
     matrices: list[NDArray[np.float64]] = []
     total: Any = 0.0
     for t in range(rounds + 1):
-        total = total + count_gram(_counts([bins[t] for bins in kernel.X]))
+        total = total + count_gram(_counts(_of_all(raw, (bins[t] for bins in kernel.X))))
         matrices.append(normalised(total))
     return Grams(tuple({"rounds": t} for t in range(rounds + 1)), np.stack(matrices))
 
 
 def _graphs(raw: RawGraphs, labels: Tensor, progress: Progress | None) -> Iterator[list[Any]]:
-    """Each graph as grakel reads it: an adjacency matrix, and a dictionary of labels."""
+    """Each graph as grakel reads it: an adjacency matrix, and a dictionary of labels.
+
+    Graphs without nodes, which it cannot read, are left out.
+    """
     category = check_labels(labels, raw.num_nodes)
     node_ptr = raw.node_ptr.numpy()
     pairs = raw.pair_index.numpy()
     pair_ptr = np.searchsorted(pairs[0], node_ptr)
     for g in range(raw.num_graphs):
         start, size = int(node_ptr[g]), int(node_ptr[g + 1] - node_ptr[g])
+        if size == 0:
+            continue
         u, v = pairs[:, pair_ptr[g] : pair_ptr[g + 1]] - start
         adjacency = np.zeros((size, size))
         adjacency[u, v] = adjacency[v, u] = 1.0
         yield [adjacency, dict(enumerate(category[start : start + size].tolist()))]
         if progress is not None:
             progress((g + 1) / raw.num_graphs)
+
+
+def _of_all(raw: RawGraphs, found: Iterator[Mapping[int, int]]) -> list[Mapping[int, int]]:
+    """The features of all graphs, none for those that were left out."""
+    return [next(found) if size else {} for size in np.diff(raw.node_ptr.numpy())]
 
 
 def _counts(features: Sequence[Mapping[int, int]]) -> csr_array:
