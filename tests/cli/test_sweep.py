@@ -6,6 +6,7 @@ import sys
 import time
 
 import pytest
+from filelock import FileLock
 
 from lgan.sweep import SweepRecord
 
@@ -51,6 +52,27 @@ def test_overwrite_starts_anew_and_plot_draws(lgan, tmp_path, space):
     assert ran.code == 0, ran.err
     assert "The test folds take no part in the choice" in " ".join(ran.out.split())
     assert (tmp_path / "runs" / "sweep" / "triangles-lgan-history.png").exists()
+
+
+def test_a_search_does_not_go_on_with_another_sampler(lgan, tmp_path, space):
+    common = ["sweep", *SMALL, "--space", space, "--trials", 2]
+    assert lgan(*common, "--sampler", "random").code == 0
+    path = tmp_path / "runs" / "sweep" / "triangles-lgan.json"
+    before = path.read_text()
+    ran = lgan(*common, "--resume")
+    assert ran.code == 1
+    assert "sampler: random → tpe" in ran.err
+    assert path.read_text() == before
+
+
+def test_a_running_search_is_not_overwritten(lgan, tmp_path, space):
+    common = ["sweep", *SMALL, "--space", space, "--trials", 1, "--sampler", "random"]
+    assert lgan(*common).code == 0
+    path = tmp_path / "runs" / "sweep" / "triangles-lgan.json"
+    with FileLock(path.with_name(f".{path.name}.lock")):
+        ran = lgan(*common, "--overwrite")
+    assert ran.code == 1
+    assert path.exists()
 
 
 def test_settings_that_never_work_end_with_their_reason(lgan, space):

@@ -201,7 +201,8 @@ def test_folder_with_a_run_is_kept_unless_told_otherwise(command, lgan, tmp_path
         (["--model", "gin"], "model name lgan → gin"),
         (["--readout", "mean"], "model readout sum → mean"),
         (["--features", "degree"], "node features 1 →"),
-        (["--folds", 4], "models 3 → 4"),
+        (["--folds", 4], "folds "),
+        (["--set", "squash=true"], "model squash None → True"),
     ],
 )
 def test_resuming_with_other_options_names_them(arguments, message, lgan):
@@ -355,3 +356,11 @@ def test_mutag_with_the_published_folds_end_to_end(lgan, mirror, splits_folder, 
     assert [graph for graph, fold in enumerate(record["info"]["folds"]) if fold == 2] == sorted(
         map(int, held_out)
     )
+
+
+def test_a_kernel_has_no_state_to_go_on_from(lgan, tmp_path):
+    assert lgan("cv", "triangles", *QUICK, "--output", "out").code == 0
+    ran = lgan("cv", "triangles", "--model", "wl", "--folds", 3, "--output", "out", "--resume")
+    assert ran.code == 2
+    assert "wl keeps no state" in ran.err
+    assert (tmp_path / "out" / "result.json").exists()

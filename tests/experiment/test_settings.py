@@ -65,3 +65,25 @@ def test_another_seed_changes_nothing_else():
     other = settings.with_seed(9)
     assert other.training.seed == 9
     assert other.with_seed(settings.training.seed) == settings
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "message"),
+    [
+        ("lgan", {"residual": "no"}, "`residual` must be true or false, got 'no'"),
+        ("lgan", {"compress": "no"}, "`compress` must be true or false, got 'no'"),
+        ("gin", {"hidden": 16.7}, r"`hidden` must be a whole number, got 16\.7"),
+        ("gin", {"hidden": 0}, "`hidden` must be 1 or more, got 0"),
+        ("gin", {"num_layers": "3"}, "`num_layers` must be a whole number, got '3'"),
+        ("gin", {"batch_size": 32.5}, "`batch_size` must be a whole number"),
+        ("gin", {"lr": True}, "`lr` must be a number, got True"),
+        ("pk", {"rounds": "many"}, "`rounds` must be a whole number"),
+    ],
+)
+def test_values_of_another_type_are_refused(model, given, message):
+    with pytest.raises(ValueError, match=message):
+        settings_for(model, "MUTAG", **given)
+
+
+def test_a_whole_number_is_a_number():
+    assert settings_for("gin", "MUTAG", lr=1).training.lr == 1

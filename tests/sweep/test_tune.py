@@ -82,3 +82,9 @@ def test_batches_hear_the_medians_only_where_pruning_is_wanted(json_study, batch
 
     tune(json_study(), Here(run), batch, trials=8, size=4, prune=False)
     assert heard == [{}, {}]
+
+
+def test_no_trial_repeats_another(study, batch, score):
+    tune(study(), Here(score), batch, trials=8, size=3)
+    found = {tuple(trial.params.values()) for trial in study().trials()}
+    assert len(found) == len(study().trials()) == 8

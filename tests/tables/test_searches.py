@@ -40,8 +40,10 @@ def test_the_winner_is_the_best_of_the_trials_with_the_most_seeds(tmp_path):
 def test_the_table_shows_the_winner_beside_fresh_runs(record, folder, tmp_path):
     _sweep(tmp_path / "sweep" / "a.json", [0.9], seeds=2)
     _sweep(tmp_path / "sweep" / "b.json", [0.5], dataset="COLLAB", model="lgan-res")
-    record("x", [4, 4, 4, 4, 3])
-    record("y", [4, 4, 4, 3, 3], seed=1)
+    won = {"epochs": 9, "lr": 0}
+    record("x", [4, 4, 4, 4, 3], config=won)
+    record("y", [4, 4, 4, 3, 3], seed=1, config=won)
+    record("other settings", [4, 4, 4, 4, 4], seed=2)
     grid = search_grid(read_searches(tmp_path / "sweep"), read_runs(folder))
     assert grid.columns == ["model", "MUTAG", "COLLAB"]
     assert grid.rows == [

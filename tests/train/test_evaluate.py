@@ -39,9 +39,17 @@ def test_one_shared_pass_gives_the_same_answers(models, union):
     # What a GPU does, forced on the CPU.
     everything = torch.unique(torch.cat(HELD_OUT))
     shared.groups = [evaluate._Group(slice(0, 3), everything)]
+    shared.places = [evaluate._places(shared.groups[0], HELD_OUT)]
     shared.batches = [[union.batch(everything)]]
     for a, b in zip(alone.correct(together), shared.correct(together), strict=True):
         assert torch.equal(a, b)
+
+
+def test_a_model_alone_in_a_shared_pass_finds_its_graphs_in_their_order():
+    # The test graphs come before those of the inner hold-out; the pass has all of them sorted.
+    mine = torch.tensor([5, 7, 0, 2])
+    places = evaluate._places(evaluate._Group(slice(0, 1), mine.sort().values), [mine])
+    assert mine.sort().values[places[0]].tolist() == [5, 7, 0, 2]
 
 
 def test_models_with_the_same_graphs_are_tested_together(models, union):

@@ -213,3 +213,27 @@ def test_running_out_of_gpu_memory_halves_the_models_at_a_time(monkeypatch, capl
     assert sizes == [4, 2, 1, 1, 1, 1]
     assert "2 models at a time" in caplog.text
     assert torch.equal(whole.test, again.test)
+
+
+def test_a_run_that_was_halved_goes_on_as_it_was(monkeypatch, union, factory, tmp_path):
+    """Free memory changes; a run that goes on trains as many models together as it did."""
+    options = {"folds": 4, "config": CONFIG, "output": tmp_path}
+    whole = cross_validate(factory(), union, folds=4, config=CONFIG)
+    train_together, at_once = folds_module.train_together, folds_module._models_at_once
+    sizes: list[int] = []
+
+    def watched(union, build, jobs, **settings):
+        sizes.append(len(jobs))
+        return train_together(union, build, jobs, **settings)
+
+    def stop(epoch: int, curves: Curves) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(folds_module, "train_together", watched)
+    monkeypatch.setattr(folds_module, "_models_at_once", lambda *_: 2)
+    with pytest.raises(KeyboardInterrupt):
+        cross_validate(factory(), union, on_epoch=stop, **options)
+    monkeypatch.setattr(folds_module, "_models_at_once", at_once)
+    again = cross_validate(factory(), union, resume=True, **options)
+    assert sizes == [2, 2, 2]
+    assert torch.equal(whole.test, again.test)

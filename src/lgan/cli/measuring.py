@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from functools import partial
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -89,10 +90,22 @@ def expressivity(
     show(brec_grids(told), form)
 
 
+def _keep(path: Path, lost: int, what: str) -> None:
+    """Refuse to write part of a record over the whole: its parts are from one run."""
+    if lost:
+        raise ValueError(
+            f"{path} holds {lost} {what} that would not be measured again, and a record is of one "
+            "run. Choose another `--output`, or measure all of them."
+        )
+
+
 def _measure_brec(brec: Path, rows: list[str] | None, output: Path, *, trained: bool) -> None:
     """Measure row after row; what is measured is on disk before the next begins."""
     pairs, counts = load_brec(brec), []
     path = output / ("brec-trained.json" if trained else "brec.json")
+    if path.exists():
+        before = {count.row for count in ExpressivityRecord.load(path).counts}
+        _keep(path, len(before - set(rows or REFINEMENTS)), "rows")
     measures: list[Any] = [measure_trained] if trained else [measure_refinement, measure_network]
     with log.status("") as status:
         for name in rows or REFINEMENTS:
@@ -159,6 +172,9 @@ def _measure_costs(
     place: torch.device,
 ) -> None:
     where, path = environment(place), output / f"{place.type}.json"
+    if path.exists():
+        before = {(cell.model, cell.dataset) for cell in RuntimeRecord.load(path).cells}
+        _keep(path, len(before - set(product(models, datasets))), "cells")
     cells: list[Cost] = []
     of = len(models) * len(datasets)
     with log.status("") as status:

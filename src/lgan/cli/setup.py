@@ -60,6 +60,8 @@ def read_options(more: list[str] | None) -> dict[str, Any]:
         if not equals or not name:
             raise typer.BadParameter(f"`--set` expects NAME=VALUE, got {text!r}.")
         given[name.replace("-", "_")] = _value(value)
+    if "seed" in given:
+        raise typer.BadParameter("`--set seed` would change half of what `--seed` does: use that.")
     return given
 
 

@@ -1,5 +1,6 @@
 """`lgan sweep`: search for settings."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -132,7 +133,7 @@ def sweep(
     )  # fmt: skip
     folder = output or Path("runs") / "sweep"
     record = folder / f"{stem}.json"
-    _prepare(folder, stem, resume=resume, overwrite=overwrite)
+    _look(folder, stem, resume=resume, overwrite=overwrite)
     shared = Batch(
         model=model, dataset=dataset, params=[], fixed=fixed, objective=objective, folds=folds,
         splits=None if splits is None else str(splits.absolute()), seed=seed, seeds=seeds,
@@ -140,7 +141,10 @@ def sweep(
         root=str(root.absolute()), mirror=mirror,
     )  # fmt: skip
     with _alone(record), _watched(head, trials) as watch:
-        study = _study(head, record, storage or sqlite_url(folder / f"{stem}.db"), stem, place)
+        url = storage or sqlite_url(folder / f"{stem}.db")
+        if overwrite:
+            _remove(folder, stem, storage)
+        study = _study(head, record, url, stem, place)
         pool = _workers(workers, ray, gpus=int(place.type == "cuda"))
 
         def update(now: list[Trial]) -> None:
@@ -159,8 +163,8 @@ def sweep(
     _finish(study.record(), record, plot=plot, as_json=as_json)
 
 
-def _prepare(folder: Path, stem: str, *, resume: bool, overwrite: bool) -> None:
-    """Look for an earlier study of that name, and remove it where told to."""
+def _look(folder: Path, stem: str, *, resume: bool, overwrite: bool) -> None:
+    """Look for an earlier study of that name, which must be expected."""
     if resume and overwrite:
         raise typer.BadParameter("`--resume` and `--overwrite` exclude each other. Choose one.")
     there = [path for path in (folder / f"{stem}.json", folder / f"{stem}.db") if path.exists()]
@@ -169,14 +173,20 @@ def _prepare(folder: Path, stem: str, *, resume: bool, overwrite: bool) -> None:
             f"{there[0]} already holds a study. Add `--resume` to go on, `--overwrite` to start "
             "anew, or choose another `--name`."
         )
-    if overwrite:
-        for path in there:
-            path.unlink()
+
+
+def _remove(folder: Path, stem: str, storage: str | None) -> None:
+    for path in (folder / f"{stem}.json", folder / f"{stem}.db"):
+        path.unlink(missing_ok=True)
+    if storage is not None:
+        OptunaStudy.remove(storage, stem)
 
 
 def _study(head: Head, record: Path, storage: str, stem: str, place: Any) -> Study:
     about = environment(place)
     if head.sampler == "tpe":
+        if record.exists():  # of another sampler, perhaps, which keeps its trials there
+            head.check_same(json.loads(record.read_text()), str(record))
         return OptunaStudy(storage, stem, head, about)
     return JsonStudy(record, head, about)
 
@@ -275,5 +285,11 @@ def _command(found: SweepRecord) -> str:
     """The command that runs the winner again."""
     assert found.winner is not None
     settings = {**found.head.fixed, **found.winner.params}
-    texts = (f"--set {name}={value}" for name, value in settings.items())
-    return f"lgan cv {found.head.dataset} --model {found.head.model} {' '.join(texts)}"
+    texts = [f"--set {name}={json.dumps(value)}" for name, value in settings.items()]
+    head = found.head
+    texts += [f"--folds {head.folds}" if head.folds.isdigit() else f"--splits FOLDER/{head.folds}"]
+    texts += [f"--seed {head.seed}"] * (head.seed != 0) + [f"--seeds {head.seeds}"] * (
+        head.seeds > 1
+    )
+    texts += ["--fair"] * (head.objective == "fair")
+    return f"lgan cv {head.dataset} --model {head.model} {' '.join(texts)}"

@@ -80,6 +80,10 @@ def cv(
         raise typer.BadParameter(f"`--fair` needs `--folds` of 3 or more, got {folds}.")
     folder = output_folder(output, f"{dataset}-{model}", resume=resume, overwrite=overwrite)
     if isinstance(model_spec(model), KernelSpec):
+        if resume:
+            raise typer.BadParameter(
+                f"`--resume` is for networks: {model} keeps no state. Add `--overwrite` instead."
+            )
         if seeds > 1:
             raise typer.BadParameter(f"`--seeds` is for networks: {model} has no initial weights.")
         results = [_fit_kernel(settings, folder, splits, folds, root, mirror)]

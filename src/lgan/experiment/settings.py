@@ -16,6 +16,14 @@ __all__ = ["BASE", "Settings", "settings_for"]
 BASE: dict[str, Any] = {"hidden": 32, "num_layers": 4, "dropout": 0.0}
 TRAINING = {f.name for f in fields(TrainConfig)}
 DATA = {"features", "compress"}
+SIZES = {"hidden", "num_layers"}
+# By the type a setting is declared with: what a value must be, and how to say so.
+FITTING: dict[Any, tuple[Any, str]] = {
+    bool: (bool, "true or false"),
+    int: (int, "a whole number"),
+    float: ((int, float), "a number"),
+    str: (str, "a word"),
+}
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,7 @@ def settings_for(model: str, dataset: str, **given: Any) -> Settings:
             f"The model {model!r} has no option {unknown[0]!r}. "
             f"Choose from: {', '.join(sorted(known | TRAINING | DATA | {'hidden'}))}."
         )
+    _check_types(given, spec)
     usual = {**BASE, "readout": about.readout, "features": about.features, "compress": True}
     usual["seed"] = TrainConfig.seed  # some kernels draw at random too
     chosen = {**usual, **spec.defaults, **TUNED.get(model, {}).get(dataset, {}), **given}
@@ -102,6 +111,24 @@ def settings_for(model: str, dataset: str, **given: Any) -> Settings:
 
 def accepted(spec: NetworkSpec | KernelSpec) -> set[str]:
     """Options that a model takes, by the signature of what builds it."""
+    return {p.name for p in _parameters(spec) if p.kind is p.KEYWORD_ONLY} - {"progress"}
+
+
+def _parameters(spec: NetworkSpec | KernelSpec) -> list[inspect.Parameter]:
     build: Callable[..., Any] = spec.build if isinstance(spec, NetworkSpec) else spec.grams
-    parameters = inspect.signature(build).parameters.values()
-    return {p.name for p in parameters if p.kind is p.KEYWORD_ONLY} - {"progress"}
+    return list(inspect.signature(build).parameters.values())
+
+
+def _check_types(given: dict[str, Any], spec: NetworkSpec | KernelSpec) -> None:
+    """Refuse a text for a number, a fraction for a count, and the like."""
+    types: dict[str, Any] = {"hidden": int, "compress": bool, "features": str}
+    types |= {f.name: f.type for f in fields(TrainConfig)}
+    types |= {p.name: p.annotation for p in _parameters(spec)}
+    for name, value in given.items():
+        fitting, wanted = FITTING.get(types.get(name), (object, ""))  # a model knows its own words
+        if not isinstance(value, fitting) or (
+            isinstance(value, bool) and fitting not in (bool, object)
+        ):
+            raise ValueError(f"`{name}` must be {wanted}, got {value!r}.")
+        if name in SIZES and value < 1:
+            raise ValueError(f"`{name}` must be 1 or more, got {value}.")

@@ -1,6 +1,8 @@
 """A study in a database, with Optuna's proposals."""
 
+import contextlib
 import json
+import random
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -15,7 +17,7 @@ from lgan.sweep.trial import Outcome, State, Trial
 
 __all__ = ["OptunaStudy", "sqlite_url"]
 
-_HEAD, _OUTCOME = "lgan head", "lgan outcome"
+_HEAD, _OUTCOME, _REPEATED = "lgan head", "lgan outcome", "lgan repeated"
 
 
 def sqlite_url(path: Path | str) -> str:
@@ -32,8 +34,8 @@ class OptunaStudy(Study):
     """A study in any database that Optuna takes.
 
     The first trial of a batch is Optuna's proposal; the others are its proposals given that
-    shape, so that they can train side by side. Settings proposed a second time are not run again:
-    such a trial gets the outcome of the first.
+    shape, so that they can train side by side. Once it repeats itself the batch is filled up with
+    other points of the shape; a repeated proposal is no trial.
 
     Args:
         storage: Database URL, such as ``sqlite:///study.db``.
@@ -47,7 +49,6 @@ class OptunaStudy(Study):
     ) -> None:
         self.head = head
         self._environment = environment or {}
-        self._twins: dict[int, list[int]] = {}  # trials that wait for the outcome of another
         self._optuna = require("optuna")
         self._optuna.logging.set_verbosity(self._optuna.logging.WARNING)
         if storage.startswith("sqlite:///"):
@@ -64,20 +65,26 @@ class OptunaStudy(Study):
 
     def propose(self, size: int) -> list[Trial]:
         """Proposals of one shape that have not been run yet."""
-        known = {key_of(trial.params): trial for trial in self.trials()}
+        known = {key_of(trial.params) for trial in self.trials()}
         fresh: list[Trial] = []
         shape: dict[str, Any] = {}
-        for _ in range(size):
+        while len(fresh) < size:
             proposed = self._ask(shape)
-            first = known.setdefault(key_of(proposed.params), proposed)
-            if first.outcome is not None:
-                self.tell(proposed.number, first.outcome)
-            elif first is not proposed:
-                self._twins.setdefault(first.number, []).append(proposed.number)
-            else:
-                fresh.append(proposed)
-                shape = shape_of(proposed.params)
-        return fresh or [self._ask(point) for point in self._left(size)]
+            if key_of(proposed.params) in known:
+                self._trial(proposed.number).set_user_attr(_REPEATED, True)
+                self._study.tell(proposed.number, state=self._optuna.trial.TrialState.FAIL)
+                break
+            known.add(key_of(proposed.params))
+            fresh.append(proposed)
+            shape = shape_of(proposed.params)
+        return fresh + [self._ask(point) for point in self._left(size - len(fresh), shape)]
+
+    @staticmethod
+    def remove(storage: str, name: str) -> None:
+        """Delete a study from a database, if it is there."""
+        optuna = require("optuna")
+        with contextlib.suppress(KeyError):
+            optuna.delete_study(study_name=name, storage=storage)
 
     def tell(self, number: int, outcome: Outcome) -> None:
         """Hand an outcome to Optuna."""
@@ -89,12 +96,11 @@ class OptunaStudy(Study):
         trial.set_user_attr(_OUTCOME, asdict(outcome))
         final = outcome.value if outcome.state == "done" else None
         self._study.tell(number, final, state=state)
-        for twin in self._twins.pop(number, []):
-            self.tell(twin, outcome)
 
     def trials(self) -> list[Trial]:
         """All trials, in order."""
-        return [_plain(trial) for trial in self._study.get_trials(deepcopy=False)]
+        trials = self._study.get_trials(deepcopy=False)
+        return [_plain(trial) for trial in trials if _REPEATED not in trial.user_attrs]
 
     def record(self) -> SweepRecord:
         """Everything in the database, for a file."""
@@ -112,12 +118,16 @@ class OptunaStudy(Study):
             trial = self._study.ask(self._distributions)
         return Trial(trial.number, trial.params)
 
-    def _left(self, size: int) -> list[dict[str, Any]]:
-        """Points of one shape that nobody has proposed, once Optuna repeats itself."""
-        tried = {key_of(trial.params) for trial in self.trials()}
+    def _left(self, size: int, shape: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Points of a shape, or of any one, that nobody has proposed, at random."""
+        trials = self.trials()
+        tried = {key_of(trial.params) for trial in trials}
         space = {name: tuple(choices) for name, choices in self.head.space.items()}
         left = [point for point in points(space) if key_of(point) not in tried]
-        return [point for point in left if shape_of(point) == shape_of(left[0])][:size]
+        draw = random.Random(f"{self.head.seed} {len(trials)}")
+        draw.shuffle(left)
+        wanted = shape or (shape_of(left[0]) if left else {})
+        return [point for point in left if shape_of(point) == wanted][:size]
 
     def _trial(self, number: int) -> Any:
         frozen = self._study.get_trials(deepcopy=False)[number]

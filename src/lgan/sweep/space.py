@@ -73,7 +73,7 @@ def read_space(path: Path | str) -> Space:
 
 def check_space(space: Space, model: str, dataset: str, fixed: Mapping[str, Any]) -> None:
     """Refuse a space that is empty, or names settings that the model does not have."""
-    network_spec(model)
+    spec = network_spec(model)
     if not space or not all(space.values()):
         raise ValueError(
             f"Every setting of a search space needs a choice, got {space}. Add one, or remove it."
@@ -87,7 +87,9 @@ def check_space(space: Space, model: str, dataset: str, fixed: Mapping[str, Any]
         raise ValueError("`seed` is no setting to search for: choose it once, by `--seed`.")
     for name, choices in space.items():
         for choice in choices:
-            settings_for(model, dataset, **{**fixed, name: choice})
+            settings = settings_for(model, dataset, **{**fixed, name: choice})
+            if spec.fit is None:  # otherwise some options come from the data set
+                spec.build(1, 1, 1, **settings.options)
 
 
 def shape_of(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -90,14 +90,9 @@ def medians(trials: Sequence[Trial]) -> dict[int, float]:
 
 
 def _proposed(study: Study, trials: int, size: int) -> _Running | None:
-    while (room := trials - len(study.trials())) > 0:
-        before = len(study.trials())
-        fresh = study.propose(min(size, room))
-        if fresh:
-            return _Running(fresh)
-        if len(study.trials()) == before:  # the space is exhausted
-            return None
-    return None
+    room = trials - len(study.trials())
+    fresh = study.propose(min(size, room)) if room > 0 else []
+    return _Running(fresh) if fresh else None
 
 
 def _by_shape(trials: Sequence[Trial], size: int) -> list[list[Trial]]:

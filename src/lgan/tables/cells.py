@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any
 
+from lgan.data.registry import DATASETS
 from lgan.tables.records import Run, default_settings
 from lgan.zoo import MODELS
 
@@ -94,7 +95,7 @@ def measure(group: Sequence[Run], rule: str) -> Cell | None:
         std=fmean(pstdev(values) for values in by_seed),
         folds=folds,
         fold_key=runs[0].folds,
-        test_share=runs[0].test_share,
+        test_share=runs[0].inner_share if rule == "fair" else runs[0].test_share,
         published_folds=runs[0].published_folds,
         settings=runs[0].settings,
         records=tuple(run.path for run in runs),
@@ -115,9 +116,11 @@ def _rank(group: list[Run]) -> tuple[bool, bool, int, str, str]:
 
 
 def _is_default(run: Run) -> bool:
-    if run.model not in MODELS:
+    if run.model not in MODELS or run.dataset not in DATASETS:
         return False
     code = run.settings.get("pair_code")
+    if "pair_code" in MODELS[run.model].defaults:
+        code = None  # the code is part of what was searched for
     wanted = _default(run.model, run.dataset, None if code is None else str(code))
     return all(run.settings[key] == value for key, value in wanted.items() if key in run.settings)
 

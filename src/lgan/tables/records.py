@@ -6,12 +6,13 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from lgan.data import DATASETS
 from lgan.experiment import settings_for
 from lgan.train import TrainConfig
-from lgan.zoo import MODELS, NetworkSpec
+from lgan.zoo import MODELS, KernelSpec, NetworkSpec
 
 __all__ = ["GIN_FOLDS", "Run", "default_settings", "fold_key", "read_runs", "row_name"]
 
@@ -41,6 +42,7 @@ class Run:
         seed: Seed of weights and batches.
         folds: Key of the folds, see :func:`fold_key`.
         test_share: Test graphs over training graphs, mean over folds.
+        inner_share: The same where an inner hold-out is left out of the training too.
         results: Accuracy of every fold by rule, from 0 to 1.
         environment: Versions, machine, time.
         seconds: Time of the training.
@@ -54,6 +56,7 @@ class Run:
     seed: int
     folds: str
     test_share: float
+    inner_share: float
     results: dict[str, tuple[float, ...]]
     environment: dict[str, Any]
     seconds: float
@@ -94,7 +97,9 @@ def fold_key(folds: Sequence[int]) -> str:
         >>> fold_key([0, 1, -1]) == fold_key([0, 1, -1]) != fold_key([1, 0, -1])
         True
     """
-    return hashlib.sha256(bytes(fold + 1 for fold in folds)).hexdigest()[:16]
+    few = max(folds, default=0) < 255
+    plain = bytes(fold + 1 for fold in folds) if few else str(list(folds)).encode()
+    return hashlib.sha256(plain).hexdigest()[:16]
 
 
 def read_runs(folder: Path | str) -> list[Run]:
@@ -117,6 +122,9 @@ def _read(path: Path) -> Run:
         plain = json.loads(path.read_text())
         model, config, info = plain["model"], plain["config"], plain["info"]
         folds, sizes = info["folds"], plain["fold_sizes"]
+        inner_sizes = plain.get("inner_sizes") or [0] * len(sizes)
+        if isinstance(MODELS.get(model["name"]), KernelSpec):  # trained again on all but the test
+            inner_sizes = [0] * len(sizes)
         graphs = len(folds)
         return Run(
             path=path,
@@ -125,7 +133,11 @@ def _read(path: Path) -> Run:
             settings=_normal(model, config, plain["dataset"]),
             seed=int(config.get("seed", 0)),
             folds=fold_key(folds),
-            test_share=sum(size / (graphs - size) for size in sizes) / len(sizes),
+            test_share=fmean(size / (graphs - size) for size in sizes),
+            inner_share=fmean(
+                size / (graphs - size - inner)
+                for size, inner in zip(sizes, inner_sizes, strict=True)
+            ),
             results={rule: tuple(read["folds"]) for rule, read in plain["results"].items()},
             environment=info.get("environment", {}),
             seconds=sum(plain["seconds"]),

@@ -88,6 +88,11 @@ def _text(search: Search | None, model: str, dataset: str, runs: Sequence[Run]) 
         return "not searched"
     seeds = f"×{search.seeds}, " if search.seeds > 1 else ""
     best = f"{100 * search.value:.1f} ({seeds}of {search.trials})"
-    mine = [run for run in runs if (run.model, run.dataset) == (model, dataset)]
+    mine = [
+        run
+        for run in runs
+        if (run.model, run.dataset) == (model, dataset)
+        and all(run.settings.get(key, value) == value for key, value in search.settings.items())
+    ]
     anew = measure(chosen_group(mine, published_folds=True), "gin")
     return best if anew is None else f"{best} → {anew.mean:.1f} ×{anew.seeds}"

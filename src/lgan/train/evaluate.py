@@ -57,6 +57,7 @@ class HeldOut:
             self.groups = [_Group(slice(0, len(held_out)), everything)]
         else:
             self.groups = _same_graphs(self.held_out)
+        self.places = [_places(group, self.held_out) for group in self.groups]
         self.pieces = [_pieces(union, group.ids) for group in self.groups]
         # A data set that is not on the device did not fit there: its batches come and go.
         resident = union.device.type == self.device.type
@@ -75,10 +76,7 @@ class HeldOut:
             guess = torch.cat([view(batch) for batch in self._cut(i)], -2).argmax(-1)
             guess = guess.to(self.union.device)
             answers = (guess == self.union.y[group.ids]).view(-1, group.ids.numel())
-            for row, k in enumerate(range(len(self.held_out))[group.models]):
-                mine = self.held_out[k]
-                whole = mine.numel() == group.ids.numel()
-                place = slice(None) if whole else torch.searchsorted(group.ids, mine)
+            for row, (k, place) in enumerate(self.places[i].items()):
                 right[k] = answers[row, place]
         # All answers as one vector: the host waits for the device once, not once a model.
         return list(torch.split(torch.cat(right).cpu(), [ids.numel() for ids in self.held_out]))
@@ -102,6 +100,16 @@ class _Group:
         """What to cut out of a stack; one model needs no axis of models."""
         alone = self.models.stop - self.models.start == 1
         return int(self.models.start) if alone else self.models
+
+
+def _places(group: _Group, held_out: Sequence[Tensor]) -> dict[int, Tensor | slice]:
+    """Where the graphs of each model of a group are among those of the group."""
+    places: dict[int, Tensor | slice] = {}
+    for k in range(len(held_out))[group.models]:
+        mine = held_out[k]
+        same = torch.equal(mine, group.ids)
+        places[k] = slice(None) if same else torch.searchsorted(group.ids, mine)
+    return places
 
 
 def _same_graphs(held_out: Sequence[Tensor]) -> list[_Group]:

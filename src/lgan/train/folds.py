@@ -17,6 +17,7 @@ from lgan.train.environment import environment, peak_memory
 from lgan.train.loop import Curves, Job, OnEpoch, Variant, held_out_job, train_together
 from lgan.train.result import CVResult
 from lgan.train.stack import drawn
+from lgan.train.state import RunState
 
 __all__ = ["cross_validate", "cross_validate_variants"]
 
@@ -133,6 +134,8 @@ def cross_validate_variants(
     start = 0
     while start < len(jobs):
         state = None if output is None else Path(output) / f"state-{start}.safetensors"
+        if resume and state is not None and state.exists():
+            together = RunState.models(state)  # as many as then, whatever the memory is now
         try:
             _, curves = train_together(
                 union,
@@ -148,7 +151,7 @@ def cross_validate_variants(
         except torch.OutOfMemoryError:
             if together == 1:
                 raise
-            together = -(-together // 2)
+            together, resume = -(-together // 2), False  # the state is that of more models
             torch.cuda.empty_cache()
             logger.warning("Out of GPU memory: going on with %d models at a time.", together)
             continue

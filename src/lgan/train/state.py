@@ -49,13 +49,19 @@ class RunState:
         self._written = time.perf_counter()
         self._cost = self._written - begin
 
+    @staticmethod
+    def models(path: Path) -> int:
+        """How many models train together in the run of a file."""
+        return int(json.loads(load_tensors(path)[1]["settings"])["models"])
+
     def load(self) -> int:
         """Put everything as it was, in place, and return how many epochs were done."""
         stored, metadata = load_tensors(self.path)
         before, settings = json.loads(metadata.get("settings", "{}")), self.fingerprint
-        changed = [key for key, value in settings.items() if before.get(key) != value]
+        keys = dict.fromkeys([*settings, *before])  # an option that is not named has its default
+        changed = [key for key in keys if before.get(key) != settings.get(key)]
         if changed:
-            listed = ", ".join(f"{key} {before.get(key)} → {settings[key]}" for key in changed)
+            listed = ", ".join(f"{key} {before.get(key)} → {settings.get(key)}" for key in changed)
             raise ValueError(
                 f"The run in {self.path.parent} was started with other settings: {listed}. "
                 "Resume with the same settings, or choose another output folder."
