@@ -87,3 +87,8 @@ def test_values_of_another_type_are_refused(model, given, message):
 
 def test_a_whole_number_is_a_number():
     assert settings_for("gin", "MUTAG", lr=1).training.lr == 1
+
+
+def test_an_option_of_other_models_is_not_ignored():
+    with pytest.raises(ValueError, match="'dcnn' has no option 'num_layers'"):
+        settings_for("dcnn", "MUTAG", num_layers=3)

@@ -87,7 +87,7 @@ def settings_for(model: str, dataset: str, **given: Any) -> Settings:
     spec, about = model_spec(model), dataset_spec(dataset)
     known = accepted(spec)
     given = {key: value for key, value in given.items() if value is not None}
-    unknown = sorted(set(given) - known - TRAINING - DATA - {"hidden"} - set(BASE) - {"readout"})
+    unknown = sorted(set(given) - known - TRAINING - DATA - {"hidden"})
     if unknown:
         raise ValueError(
             f"The model {model!r} has no option {unknown[0]!r}. "
