@@ -1,5 +1,8 @@
 """Line Graph Aggregation Networks: graph classification beyond 1-WL, fast, exact, explained."""
 
+from importlib import import_module
+from typing import Any
+
 from lgan._version import __version__
 from lgan.data import EgoLineGraph, load
 from lgan.explain import Attribution, attribute
@@ -23,3 +26,9 @@ __all__ = [
     "predict",
     "triangles",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("wl", "zoo"):  # read on first use, since they take a while
+        return import_module(f"lgan.{name}")
+    raise AttributeError(f"module 'lgan' has no attribute {name!r}")

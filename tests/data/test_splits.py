@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lgan.data import check_folds, load_raw, read_folds, stratified_folds
+from lgan.data import check_folds, drawn_folds, load_raw, read_folds, stratified_folds
 
 
 @given(st.lists(st.integers(4, 30), min_size=2, max_size=4), st.integers(2, 4), st.integers(0, 9))
@@ -112,3 +112,11 @@ def test_gin_folds_hold_out_nearly_every_graph(
     check_folds(folds, raw.y)
     assert int(folds.max()) == 9
     assert int((folds == -1).sum()) == left_out
+
+
+def test_partners_share_a_fold():
+    y = torch.arange(200) % 2
+    fold = drawn_folds("triangles", y, 10, seed=3)
+    assert torch.equal(fold[::2], fold[1::2])
+    assert fold.bincount().tolist() == [20] * 10
+    assert torch.equal(drawn_folds("MUTAG", y, 5), stratified_folds(y, 5))

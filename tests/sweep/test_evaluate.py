@@ -4,7 +4,7 @@ from statistics import mean
 import pytest
 import torch
 
-from lgan.data import stratified_folds
+from lgan.data import drawn_folds
 from lgan.experiment import prepare, run_network, settings_for
 from lgan.sweep.evaluate import _so_far, checkpoints, evaluate
 from lgan.train import Curves
@@ -17,7 +17,7 @@ def test_a_trial_in_a_batch_gives_what_it_gives_alone(batch):
     for params, outcome in zip(PARAMS, together, strict=True):
         settings = settings_for("lgan", "triangles", **batch.fixed, **params)
         union = prepare(settings)
-        [alone] = run_network(settings, union, stratified_folds(union.y, 2, seed=0))
+        [alone] = run_network(settings, union, drawn_folds("triangles", union.y, 2, seed=0))
         assert outcome.state == "done"
         assert outcome.value == pytest.approx(alone.selected("gin").mean, abs=0.02)
         assert set(outcome.results) == {"gin", "fold-max"}
@@ -31,7 +31,7 @@ def test_the_objective_of_a_trial_is_the_mean_of_its_seeds(batch):
     for own, outcome in zip(params, outcomes, strict=True):
         settings = settings_for("lgan", "triangles", **fixed, **own, seed=3)
         union = prepare(settings, seed=3)
-        alone = run_network(settings, union, stratified_folds(union.y, 2, seed=3), seeds=2)
+        alone = run_network(settings, union, drawn_folds("triangles", union.y, 2, seed=3), seeds=2)
         assert [result.config["seed"] for result in alone] == [3, 4]
         assert outcome.value == pytest.approx(mean(_best(r, 8) for r in alone), abs=0.02)
         assert outcome.progress[4] == pytest.approx(mean(_best(r, 4) for r in alone), abs=0.02)
@@ -52,7 +52,7 @@ def test_the_objective_fair_is_read_on_the_inner_hold_out(batch, seeds):
     [outcome] = evaluate(fair)
     settings = settings_for("lgan", "triangles", **batch.fixed, **PARAMS[0])
     union = prepare(settings)
-    fold = stratified_folds(union.y, 3, seed=0)
+    fold = drawn_folds("triangles", union.y, 3, seed=0)
     alone = run_network(settings, union, fold, seeds=seeds, fair=True)
     share = [r.inner_validation / torch.tensor(r.inner_sizes)[:, None] for r in alone]
     assert outcome.value == pytest.approx(mean(float(s.amax(1).mean()) for s in share), abs=1e-6)

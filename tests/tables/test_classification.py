@@ -100,8 +100,10 @@ def test_the_records_of_the_repository_can_be_read():
     assert all(0 <= float(row[3]) <= 100 for row in measured)
 
 
-def test_cells_with_squashed_sums_are_named(record, folder):
+def test_changes_of_the_paper_s_layer_are_named(record, folder):
     record("a", [4] * 5, squash=True)
-    record("b", [4] * 5, model="lgan-res")
-    [note] = [note for note in _table(folder).grids()[0].notes if "Squashed" in note]
-    assert note.endswith("does not have: lgan on MUTAG.")
+    record("b", [4] * 5, model="lgan-res", residual=True, branches="target")
+    [note] = [note for note in _table(folder).grids()[0].notes if "the paper's layer" in note]
+    assert "squashed sums (asinh): lgan on MUTAG" in note
+    assert "without AGGR_n (no neighbour pairs): lgan-res on MUTAG" in note
+    assert "residual (LGAN-res)" not in note

@@ -99,4 +99,4 @@ def _report(dataset: str, facts: dict[str, Any], *, as_json: bool) -> None:
     rows = [[key, f"{v:,}" if isinstance(v, int) else str(v)] for key, v in facts.items()]
     table(f"{dataset}: {DATASETS[dataset].description}", ["", ""], rows)
     if "cache" in facts:
-        console.print(f"ready: lgan cv {dataset} --root …", highlight=False)
+        console.print(f"ready: lgan cv {dataset}", highlight=False)

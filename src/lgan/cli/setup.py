@@ -12,7 +12,7 @@ import typer
 from torch import Tensor
 
 from lgan.cli.screen import log, reading_progress
-from lgan.data import check_folds, read_folds, stratified_folds
+from lgan.data import check_folds, drawn_folds, read_folds
 from lgan.experiment import Settings, prepare, settings_for
 from lgan.graph import GraphUnion
 
@@ -128,11 +128,11 @@ def _run_files(folder: Path) -> list[Path]:
     return [path for pattern in patterns for path in folder.glob(pattern)]
 
 
-def choose_folds(splits: Path | None, y: Tensor, folds: int, *, seed: int) -> Tensor:
+def choose_folds(dataset: str, splits: Path | None, y: Tensor, folds: int, *, seed: int) -> Tensor:
     """The test fold of every graph, from files or drawn ``[G]``."""
     y = y.cpu()
     if splits is None:
-        return stratified_folds(y, folds, seed=seed)
+        return drawn_folds(dataset, y, folds, seed=seed)
     fold = read_folds(splits, y.numel())
     check_folds(fold, y)
     return fold

@@ -89,7 +89,7 @@ def cv(
         results = [_fit_kernel(settings, folder, splits, folds, root, mirror)]
     else:
         union = load_union(settings, root=root, mirror=mirror, seed=seed, device=place)
-        fold = choose_folds(splits, union.y, folds, seed=seed)
+        fold = choose_folds(dataset, splits, union.y, folds, seed=seed)
         sizes = torch.bincount(fold[fold >= 0]).tolist()
         with (
             resumable(folder, resume=resume),
@@ -119,7 +119,7 @@ def _fit_kernel(
     with reading_progress(settings.dataset) as progress:
         seed = settings.training.seed
         raw = load_raw(settings.dataset, root=root, mirror=mirror, seed=seed, progress=progress)
-    fold = choose_folds(splits, raw.y, folds, seed=seed)
+    fold = choose_folds(settings.dataset, splits, raw.y, folds, seed=seed)
     with resumable(folder, resume=False), reading_progress(settings.model) as progress:
         return run_kernel(settings, raw, fold, output=folder, progress=progress)
 
@@ -162,7 +162,7 @@ def train(
     spec = network_spec(model)
     folder = output_folder(output, f"{dataset}-{model}-train", resume=resume, overwrite=overwrite)
     union = load_union(settings, root=root, mirror=mirror, seed=seed, device=place)
-    fold = choose_folds(None, union.y, folds, seed=seed)
+    fold = choose_folds(dataset, None, union.y, folds, seed=seed)
     epochs = settings.training.epochs
     with (
         resumable(folder, resume=resume),

@@ -26,7 +26,8 @@ def wl(
         typer.Argument(
             help="Two graphs, or `hierarchy`. A graph is a name (rook4x4, csl(41,9), cfi(k4)), "
             "a graph6 string, a file with an edge `u v` a line, or a molecule in SMILES "
-            "(smiles:… where that could be a graph6 string too)."
+            "(smiles:… where that could be a graph6 string too), read as atoms and bonds without "
+            "their orders."
         ),
     ],
     test: Annotated[

@@ -20,6 +20,7 @@ class DatasetSpec:
         content_sha256: The checksum of what its files hold, `RawGraphs.content_sha256`. It does
             not depend on how they were packed.
         downloadable: Whether the TU Dortmund collection has it.
+        paired: Whether graphs ``2i`` and ``2i + 1`` are partners of different classes.
     """
 
     name: str
@@ -31,6 +32,7 @@ class DatasetSpec:
     description: str
     content_sha256: str | None = None
     downloadable: bool = True
+    paired: bool = False
 
 
 DATASETS: dict[str, DatasetSpec] = {
@@ -124,6 +126,7 @@ DATASETS: dict[str, DatasetSpec] = {
         readout="sum",
         description="Pairs that 1-WL cannot separate: triangles against hexagons",
         downloadable=False,
+        paired=True,
     ),
     "motifs-ba": DatasetSpec(
         name="motifs-ba",

@@ -6,6 +6,28 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from lgan.data.registry import DATASETS
+
+
+def drawn_folds(dataset: str, y: Tensor, num_folds: int = 10, seed: int = 0) -> Tensor:
+    """Stratified folds of a data set; partners share one.
+
+    Otherwise what a network learns of one partner by heart is wrong for the other, and a network
+    that cannot tell them apart comes out below chance.
+
+    Args:
+        dataset: Name of the data set.
+        y: The class of every graph.
+        num_folds: How many folds to make.
+        seed: Fixes the shuffling.
+
+    Shapes:
+        ``y [G]``, returns ``[G]`` with values ``0..num_folds - 1``.
+    """
+    if dataset in DATASETS and DATASETS[dataset].paired:
+        return stratified_folds(torch.zeros_like(y[::2]), num_folds, seed).repeat_interleave(2)
+    return stratified_folds(y, num_folds, seed)
+
 
 def stratified_folds(y: Tensor, num_folds: int = 10, seed: int = 0) -> Tensor:
     """The fold in which each graph is held out, with every class spread evenly.

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from lgan.data import check_folds, read_folds, stratified_folds
+from lgan.data import check_folds, drawn_folds, read_folds
 from lgan.experiment import Settings, factory, network_spec, prepare, settings_for
 from lgan.graph import GraphUnion
 from lgan.sweep.trial import Outcome
@@ -148,7 +148,7 @@ def _settings(batch: Batch, params: Mapping[str, Any], seed: int) -> Settings:
 def _folds(union: GraphUnion, batch: Batch) -> Tensor:
     y = union.y.cpu()
     if batch.splits is None:
-        return stratified_folds(y, batch.folds, seed=batch.seed)
+        return drawn_folds(batch.dataset, y, batch.folds, seed=batch.seed)
     fold = read_folds(batch.splits, union.num_graphs)
     check_folds(fold, y)
     return fold

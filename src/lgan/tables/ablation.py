@@ -9,7 +9,7 @@ from lgan.tables.records import Run
 from lgan.tables.render import Grid
 from lgan.tables.significance import LEVEL, TEST, corrected_t_test
 
-__all__ = ["PAPER", "ROWS", "ablation_grid", "variant_name"]
+__all__ = ["PAPER", "ROWS", "ablation_grid", "changes_of", "variant_name"]
 
 # The layer of the paper: what a record leaves out is as here.
 PAPER: dict[str, Any] = {
@@ -48,6 +48,16 @@ def variant_name(run: Run) -> str:
     given = {**PAPER, **run.settings, "compress": run.compress}
     changes = [name for (key, value), name in ROWS.items() if given.get(key) == value]
     return ", ".join(changes) or FULL
+
+
+def changes_of(settings: dict[str, Any], *, residual: bool) -> list[str]:
+    """What settings change in the paper's LGAN, or LGAN-res, pair codes and compression aside."""
+    own = {"pair_code", "compress"} | ({"residual"} if residual else set())
+    return [
+        name
+        for (key, value), name in ROWS.items()
+        if key not in own and settings.get(key, PAPER.get(key)) == value
+    ]
 
 
 def ablation_grid(runs: Sequence[Run], rule: str = "gin") -> Grid:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from lgan.tables.ablation import changes_of
 from lgan.tables.cells import CHOICE, Cell, chosen_group, measure
 from lgan.tables.missing import NO_HOLD_OUT, NOT_RUN
 from lgan.tables.published import ACCURACY, PEERS, SETS, published
@@ -172,13 +173,14 @@ class Classification:
             if cell is not None and row in MODELS and "pair_code" in MODELS[row].defaults
         ]
         notes = [f"Pair codes: {', '.join(told)}."] if told else []
-        squashed = [
-            f"{row} on {name}"
-            for (row, name), cell in cells.items()
-            if cell is not None and cell.settings.get("squash")
-        ]
-        if squashed:
-            notes.append(f"Squashed sums, which the paper does not have: {', '.join(squashed)}.")
+        changes: dict[str, list[str]] = {}
+        for (row, name), cell in cells.items():
+            if cell is not None and row.startswith("lgan"):
+                for change in changes_of(cell.settings, residual=row != "lgan"):
+                    changes.setdefault(change, []).append(f"{row} on {name}")
+        if changes:
+            told = [f"{change}: {', '.join(where)}" for change, where in changes.items()]
+            notes.append(f"Settings that change the paper's layer: {'; '.join(told)}.")
         return notes
 
     def _second_opinion(self) -> Grid:

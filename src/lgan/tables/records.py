@@ -103,12 +103,13 @@ def fold_key(folds: Sequence[int]) -> str:
 
 
 def read_runs(folder: Path | str) -> list[Run]:
-    """All cross-validation records of a folder, by name.
+    """All cross-validation records of a folder, by name, and those of runs in its subfolders.
 
     Raises:
         ValueError: Where a file is no such record.
     """
-    return [_read(path) for path in sorted(Path(folder).glob("*.json"))]
+    names = ("*.json", "*/result.json", "*/seed-*.json")
+    return [_read(path) for name in names for path in sorted(Path(folder).glob(name))]
 
 
 def default_settings(model: str, dataset: str, pair_code: str | None = None) -> dict[str, Any]:

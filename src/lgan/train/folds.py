@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lgan.data.splits import check_folds, stratified_folds
+from lgan.data.splits import check_folds, drawn_folds
 from lgan.graph import GraphUnion
 from lgan.train.batches import drawn_graphs
 from lgan.train.config import TrainConfig
@@ -113,7 +113,7 @@ def cross_validate_variants(
         on_epoch: Called after every epoch; the curves hold the models variant after variant.
     """
     config, y = variants[0].config, union.y.cpu()
-    fold = stratified_folds(y, folds, seed=config.seed) if isinstance(folds, int) else folds.cpu()
+    fold = drawn_folds(union.name, y, folds, config.seed) if isinstance(folds, int) else folds.cpu()
     check_folds(fold, y)
     number = int(fold.max()) + 1
     jobs: list[Job] = []
