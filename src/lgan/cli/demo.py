@@ -21,7 +21,7 @@ from lgan.train.checkpoint import Checkpoint
 __all__ = ["demo"]
 
 SHOWN = {
-    "gin": "sums over neighbours; as strong as 1-WL",
+    "gin": "sums over neighbours; at most 1-WL",
     "lgan": "sums over edges and triangles of every ego network",
     "lgan-res": "the same with a residual path",
 }
