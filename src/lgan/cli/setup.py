@@ -9,16 +9,13 @@ from typing import Any
 
 import torch
 import typer
-from torch import Tensor
 
 from lgan.cli.screen import log, reading_progress
-from lgan.data import check_folds, drawn_folds, read_folds
 from lgan.experiment import Settings, prepare, settings_for
 from lgan.graph import GraphUnion
 
 __all__ = [
     "choose_device",
-    "choose_folds",
     "choose_settings",
     "load_union",
     "output_folder",
@@ -126,13 +123,3 @@ def resumable(folder: Path, *, resume: bool) -> Iterator[None]:
 def _run_files(folder: Path) -> list[Path]:
     patterns = ("state-*.safetensors", "result.json", "seed-*.json")
     return [path for pattern in patterns for path in folder.glob(pattern)]
-
-
-def choose_folds(dataset: str, splits: Path | None, y: Tensor, folds: int, *, seed: int) -> Tensor:
-    """The test fold of every graph, from files or drawn ``[G]``."""
-    y = y.cpu()
-    if splits is None:
-        return drawn_folds(dataset, y, folds, seed=seed)
-    fold = read_folds(splits, y.numel())
-    check_folds(fold, y)
-    return fold

@@ -285,11 +285,11 @@ def _command(found: SweepRecord) -> str:
     """The command that runs the winner again."""
     assert found.winner is not None
     settings = {**found.head.fixed, **found.winner.params}
-    texts = [f"--set {name}={json.dumps(value)}" for name, value in settings.items()]
     head = found.head
-    texts += [f"--folds {head.folds}" if head.folds.isdigit() else f"--splits FOLDER/{head.folds}"]
-    texts += [f"--seed {head.seed}"] * (head.seed != 0) + [f"--seeds {head.seeds}"] * (
-        head.seeds > 1
+    texts = [f"lgan cv {head.dataset} --model {head.model}"]
+    texts += [f"--set {name}={json.dumps(value)}" for name, value in settings.items()]
+    texts.append(
+        f"--folds {head.folds}" if head.folds.isdigit() else f"--splits FOLDER/{head.folds}"
     )
-    texts += ["--fair"] * (head.objective == "fair")
-    return f"lgan cv {head.dataset} --model {head.model} {' '.join(texts)}"
+    texts.append(f"--seed {head.seed} --seeds {head.seeds}")
+    return " ".join(texts) + (" --fair" if head.objective == "fair" else "")

@@ -10,13 +10,12 @@ from lgan.cli import options
 from lgan.cli.screen import console, epoch_progress, print_json, reading_progress, table
 from lgan.cli.setup import (
     choose_device,
-    choose_folds,
     choose_settings,
     load_union,
     output_folder,
     resumable,
 )
-from lgan.data import load_raw, replaced
+from lgan.data import choose_folds, load_raw, replaced
 from lgan.experiment import (
     Settings,
     factory,

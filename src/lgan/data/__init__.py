@@ -6,7 +6,13 @@ from lgan.data.mirror import TU_URLS, fetch
 from lgan.data.prepare import load, prepared_path
 from lgan.data.raw import RawGraphs
 from lgan.data.registry import DATASETS, DatasetSpec, dataset_spec
-from lgan.data.splits import check_folds, drawn_folds, read_folds, stratified_folds
+from lgan.data.splits import (
+    check_folds,
+    choose_folds,
+    drawn_folds,
+    read_folds,
+    stratified_folds,
+)
 from lgan.data.synthetic import csl, motifs, random_regular, triangle_pairs
 from lgan.data.transforms import EgoLineGraph
 from lgan.data.tu import read_tu
@@ -19,6 +25,7 @@ __all__ = [
     "RawGraphs",
     "cache_key",
     "check_folds",
+    "choose_folds",
     "csl",
     "dataset_spec",
     "drawn_folds",

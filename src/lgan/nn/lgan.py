@@ -10,7 +10,7 @@ from lgan.graph import EgoLines
 from lgan.nn.dropout import Dropout
 from lgan.nn.lgan_conv import Branches, Comb, Fusion, LGANConv
 from lgan.nn.linear import Linear, one_hot
-from lgan.nn.readout import Readout, check_readout, readout
+from lgan.nn.readout import Readout, check_readout, skip_cat
 
 __all__ = ["LGAN"]
 
@@ -125,10 +125,7 @@ class LGAN(nn.Module):
         for conv in self.convs:
             x = conv(x, lines, weight)
             levels.append(x)
-        # Reading out each level is reading out their concatenation, without building it.
-        parts = [readout(level, ptr, lines.multiplicity, self.readout) for level in levels]
-        models = parts[-1].shape[:-2]
-        skip = torch.cat([part.expand(*models, -1, -1) for part in parts], -1)
+        skip = skip_cat(levels, ptr, lines.multiplicity, self.readout)
         for linear in self.mlp:
             skip = linear(self.dropout(skip)).relu()
         out: Tensor = self.head(self.dropout(skip))

@@ -1,5 +1,6 @@
 """From node representations to graph representations."""
 
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 import torch
@@ -7,7 +8,7 @@ from torch import Tensor
 
 from lgan import kernels
 
-__all__ = ["Readout", "check_readout", "readout"]
+__all__ = ["Readout", "check_readout", "grouped_max", "readout", "skip_cat"]
 
 Readout = Literal["sum", "mean", "max"]
 
@@ -34,11 +35,33 @@ def readout(x: Tensor, ptr: Tensor, multiplicity: Tensor, reduce: Readout) -> Te
     if reduce == "max":
         place = torch.arange(x.size(-2), device=x.device)
         graph = torch.searchsorted(ptr[1:], place, right=True)  # nodes beyond the last: a spare row
-        # From -inf, which is the largest of nothing: torch would take a 0 for one more node.
-        least = x.new_full((*x.shape[:-2], graphs + 1, x.size(-1)), -torch.inf)
-        most = least.scatter_reduce(-2, graph[:, None].expand_as(x), x, "amax")[..., :graphs, :]
-        return most.masked_fill((torch.diff(ptr) == 0)[:, None], 0)
+        return grouped_max(x, graph, graphs + 1)[..., :graphs, :]
     if reduce == "mean":
         total = kernels.segment_sum(torch.ones_like(x[..., :1]).detach(), multiplicity, ptr)
         return kernels.segment_sum(x, multiplicity, ptr) / total.clamp(min=1)
     return kernels.segment_sum(x, multiplicity, ptr)
+
+
+def grouped_max(x: Tensor, group: Tensor, groups: int) -> Tensor:
+    """The maximum over the rows of every group, 0 where there are none.
+
+    Shapes:
+        ``x``: ``[*, n, F]``; ``group``: ``[n]``; result: ``[*, groups, F]``.
+    """
+    # From -inf, which is the largest of nothing: torch would take a 0 for one more row.
+    least = x.new_full((*x.shape[:-2], groups, x.size(-1)), -torch.inf)
+    most = least.scatter_reduce(-2, group[:, None].expand_as(x), x, "amax")
+    empty = torch.ones(groups, dtype=torch.bool, device=x.device).index_fill(0, group, False)
+    return most.masked_fill(empty[:, None], 0)
+
+
+def skip_cat(
+    levels: Sequence[Tensor], ptr: Tensor, multiplicity: Tensor, reduce: Readout
+) -> Tensor:
+    """The read-outs of all levels side by side ``[*, B, F_1 + … + F_L]``.
+
+    That is the read-out of their concatenation, without building it.
+    """
+    parts = [readout(level, ptr, multiplicity, reduce) for level in levels]
+    models = parts[-1].shape[:-2]  # the input is the same for all models
+    return torch.cat([part.expand(*models, -1, -1) for part in parts], -1)

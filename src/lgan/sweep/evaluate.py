@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from lgan.data import check_folds, drawn_folds, read_folds
+from lgan.data import choose_folds
 from lgan.experiment import Settings, factory, network_spec, prepare, settings_for
-from lgan.graph import GraphUnion
 from lgan.sweep.trial import Outcome
 from lgan.train import Curves, CVResult, Variant, cross_validate_variants, over_seeds
 
@@ -102,7 +101,7 @@ def evaluate(batch: Batch) -> list[Outcome]:
             seed=batch.seed,
             device=batch.device,
         )
-        fold = _folds(union, batch)
+        fold = choose_folds(batch.dataset, batch.splits, union.y, batch.folds, seed=batch.seed)
         epochs = settings[0].training.epochs
         watch = _Watch(batch, torch.bincount(fold[fold >= 0]), epochs)
         spec = network_spec(batch.model)
@@ -143,15 +142,6 @@ def checkpoints(epochs: int) -> list[int]:
 def _settings(batch: Batch, params: Mapping[str, Any], seed: int) -> Settings:
     settings = settings_for(batch.model, batch.dataset, **{**batch.fixed, **params})
     return settings.with_seed(seed)
-
-
-def _folds(union: GraphUnion, batch: Batch) -> Tensor:
-    y = union.y.cpu()
-    if batch.splits is None:
-        return drawn_folds(batch.dataset, y, batch.folds, seed=batch.seed)
-    fold = read_folds(batch.splits, union.num_graphs)
-    check_folds(fold, y)
-    return fold
 
 
 def _batched(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:

@@ -45,18 +45,14 @@ FULL = "full (the paper's LGAN)"
 
 def variant_name(run: Run) -> str:
     """What a run changes in the paper's LGAN; :data:`FULL` where nothing."""
-    given = {**PAPER, **run.settings, "compress": run.compress}
-    changes = [name for (key, value), name in ROWS.items() if given.get(key) == value]
-    return ", ".join(changes) or FULL
+    return ", ".join(changes_of({**run.settings, "compress": run.compress})) or FULL
 
 
-def changes_of(settings: dict[str, Any], *, residual: bool) -> list[str]:
-    """What settings change in the paper's LGAN, or LGAN-res, pair codes and compression aside."""
-    own = {"pair_code", "compress"} | ({"residual"} if residual else set())
+def changes_of(settings: dict[str, Any], aside: Sequence[str] = ()) -> list[str]:
+    """What settings change in the paper's LGAN, by name, some of them aside."""
+    given = {**PAPER, **settings}
     return [
-        name
-        for (key, value), name in ROWS.items()
-        if key not in own and settings.get(key, PAPER.get(key)) == value
+        name for (key, value), name in ROWS.items() if key not in aside and given.get(key) == value
     ]
 
 

@@ -176,7 +176,8 @@ class Classification:
         changes: dict[str, list[str]] = {}
         for (row, name), cell in cells.items():
             if cell is not None and row.startswith("lgan"):
-                for change in changes_of(cell.settings, residual=row != "lgan"):
+                named = ["pair_code"] if row == "lgan" else ["pair_code", "residual"]
+                for change in changes_of(cell.settings, named):
                     changes.setdefault(change, []).append(f"{row} on {name}")
         if changes:
             told = [f"{change}: {', '.join(where)}" for change, where in changes.items()]

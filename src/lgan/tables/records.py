@@ -123,9 +123,8 @@ def _read(path: Path) -> Run:
         plain = json.loads(path.read_text())
         model, config, info = plain["model"], plain["config"], plain["info"]
         folds, sizes = info["folds"], plain["fold_sizes"]
-        inner_sizes = plain.get("inner_sizes") or [0] * len(sizes)
-        if isinstance(MODELS.get(model["name"]), KernelSpec):  # trained again on all but the test
-            inner_sizes = [0] * len(sizes)
+        kernel = isinstance(MODELS.get(model["name"]), KernelSpec)  # fitted to all but the test
+        inner_sizes = (not kernel and plain.get("inner_sizes")) or [0] * len(sizes)
         graphs = len(folds)
         return Run(
             path=path,

@@ -9,7 +9,7 @@ from torch_geometric.nn import GINConv
 from lgan.nn.dropout import Dropout
 from lgan.nn.linear import Linear, one_hot
 from lgan.nn.norm import BatchNorm
-from lgan.nn.readout import Readout, check_readout, readout
+from lgan.nn.readout import Readout, check_readout, skip_cat
 from lgan.zoo.plain_graph import pointers, refuse_merged_twins
 
 __all__ = ["GIN"]
@@ -84,9 +84,7 @@ class GIN(nn.Module):
         for layer in self.layers:
             x = layer(x, data.edge_index, weight)
             levels.append(x)
-        parts = [readout(level, ptr, multiplicity, self.readout) for level in levels]
-        models = parts[-1].shape[:-2]
-        skip = torch.cat([part.expand(*models, -1, -1) for part in parts], -1)
+        skip = skip_cat(levels, ptr, multiplicity, self.readout)
         out: Tensor = self.head(self.dropout(skip))
         return out
 

@@ -9,7 +9,7 @@ from lgan import kernels
 from lgan.graph.segments import lengths_to_ptr
 from lgan.kernels.first_order import first_order
 from lgan.kernels.threads import in_threads
-from lgan.nn.readout import Readout
+from lgan.nn.readout import Readout, grouped_max
 from lgan.zoo.squares import Squares
 
 __all__ = ["matrix_product", "square_readout"]
@@ -76,10 +76,7 @@ def _plain_max(h: Tensor, squares: Squares) -> Tensor:
     other = row.index_fill(0, squares.diagonal, graphs)  # the diagonal goes to a spare graph
     parts = []
     for x, index in ((h.index_select(-2, squares.diagonal), row[squares.diagonal]), (h, other)):
-        least = x.new_full((*x.shape[:-2], graphs + 1, x.size(-1)), -torch.inf)
-        most = least.scatter_reduce(-2, index[:, None].expand_as(x), x, "amax")
-        empty = torch.bincount(index, minlength=graphs + 1) == 0
-        parts.append(most.masked_fill(empty[:, None], 0)[..., :-1, :])
+        parts.append(grouped_max(x, index, graphs + 1)[..., :-1, :])
     return torch.cat(parts, -1)
 
 
