@@ -17,6 +17,7 @@ OPTIONS = [
     {"branches": "target"},
     {"pair_code": "full", "residual": True},
     {"comb": "linear", "pair_code": "triangles"},
+    {"pair_code": "full", "code_map": "spline"},
     {"squash": True},
     {"squash": True, "comb": "linear", "residual": True},
     {"squash": True, "branches": "target", "pair_code": "triangles"},

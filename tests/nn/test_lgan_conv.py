@@ -271,7 +271,7 @@ def test_reset_draws_all_weights_anew():
 
 def test_its_repr_shows_the_options():
     expected = "LGANConv(3, 5, residual=True, comb='linear', fusion='gate', branches='both', "
-    expected += "pair_code='none', squash=False)"
+    expected += "pair_code='none', code_map='linear', squash=False)"
     assert repr(LGANConv(3, 5, residual=True, comb="linear", fusion="gate")) == expected
 
 
@@ -279,6 +279,7 @@ def test_its_repr_shows_the_options():
     ("options", "message"),
     [
         ({"comb": "mlp"}, r"`comb` must be one of .*deepsets.*linear.*got 'mlp'"),
+        ({"code_map": "steps"}, r"`code_map` must be one of .*linear.*spline.*got 'steps'"),
         ({"fusion": "max"}, r"`fusion` must be one of .*concat.*sum.*mean.*gate.*got 'max'"),
     ],
 )

@@ -1,6 +1,7 @@
 """Structural codes as an input of the layer."""
 
 import networkx as nx
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -10,12 +11,13 @@ import lgan
 from laws import assert_batching_invariant, assert_permutation_invariant, data, twin_graphs
 from lgan import GraphUnion, kernels
 from lgan.graph.named import named_graph
-from lgan.graph.pair_codes import LEVELS
+from lgan.graph.pair_codes import KNOT_STEP, KNOTS, LEVELS, code_features, spread
 from lgan.train.stack import stack
 from lgan.wl import check
 
 CODED = [level for level in LEVELS if level != "none"]
 per_comb = pytest.mark.parametrize("comb", ["deepsets", "linear"])
+per_map = pytest.mark.parametrize("code_map", ["linear", "spline"])
 
 
 def _model(level: str, **options) -> lgan.LGAN:
@@ -28,13 +30,28 @@ def _graph(nodes: int = 12, seed: int = 1) -> Data:
     return data(graph, torch.randn(nodes, 3, dtype=torch.float64))
 
 
+def _curves(weight: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
+    """For every output the sum over the counts of a curve through the weights at its knots."""
+    knots, out = np.arange(KNOTS) * KNOT_STEP, np.zeros((len(features), weight.size(1)))
+    for count, curves in zip(
+        features.T.numpy(), weight.detach().numpy().reshape(-1, KNOTS, weight.size(1)), strict=True
+    ):
+        for column in range(weight.size(1)):
+            out[:, column] += np.interp(count, knots, curves[:, column])
+    return torch.from_numpy(out)
+
+
 @per_comb
+@per_map
 @pytest.mark.parametrize("residual", [False, True])
-def test_a_layer_adds_the_encoded_code_to_every_pair(comb, residual):
-    conv = lgan.LGANConv(3, 4, comb=comb, residual=residual, pair_code="full").double().eval()
+def test_a_layer_adds_the_encoded_code_to_every_pair(comb, code_map, residual):
+    options = {"comb": comb, "residual": residual, "pair_code": "full", "code_map": code_map}
+    conv = lgan.LGANConv(3, 4, **options).double().eval()
     graph = lgan.EgoLineGraph(pair_code="full")(_graph())
     lines = lgan.EgoLines.from_data(graph)
-    a, code = conv.pair(graph.x), conv.code(graph.pair_code.double())
+    a, features = conv.pair(graph.x), graph.pair_code.double()
+    weight = conv.code.weight
+    code = features @ weight if code_map == "linear" else _curves(weight, features)
     u, v = graph.pair_index
     z = a[u] + a[v] + code
     z = z.relu() if comb == "deepsets" else z
@@ -51,22 +68,25 @@ def test_a_layer_adds_the_encoded_code_to_every_pair(comb, residual):
     torch.testing.assert_close(conv(graph.x, lines), expected, rtol=1e-10, atol=1e-10)
 
 
+@per_map
 @pytest.mark.parametrize("level", CODED)
-def test_coded_models_do_not_depend_on_the_order_of_nodes_or_graphs(level):
-    model, transform = _model(level), lgan.EgoLineGraph(pair_code=level)
+def test_coded_models_do_not_depend_on_the_order_of_nodes_or_graphs(level, code_map):
+    model, transform = _model(level, code_map=code_map), lgan.EgoLineGraph(pair_code=level)
     assert_permutation_invariant(model.eval(), [_graph(), _graph(6, 3)], transform)
     assert_batching_invariant(model, [_graph(5), _graph(9, 2), _graph(1)], transform)
 
 
-@per_comb
+@pytest.mark.parametrize(
+    "options", [{}, {"comb": "linear"}, {"code_map": "spline"}], ids=["plain", "linear", "spline"]
+)
 @pytest.mark.parametrize("level", ["triangles", "full", "claws", "local"])
 @given(twins=twin_graphs())
 @settings(max_examples=12, deadline=None)
-def test_compression_changes_nothing_with_codes(comb, level, twins):
+def test_compression_changes_nothing_with_codes(options, level, twins):
     graph, label = twins
     x = torch.eye(3, dtype=torch.float64)[torch.tensor(label, dtype=torch.int64) % 3]
     torch.manual_seed(0)
-    model = _model(level, comb=comb, residual=True)
+    model = _model(level, residual=True, **options)
     plain = model(lgan.EgoLineGraph(pair_code=level)(data(graph, x)))
     merged = model(lgan.EgoLineGraph(compress=True, pair_code=level)(data(graph, x)))
     torch.testing.assert_close(merged, plain, rtol=1e-9, atol=1e-9)
@@ -91,11 +111,13 @@ def test_the_union_gives_what_pyg_batches_give():
 
 
 @per_comb
+@per_map
 @pytest.mark.parametrize("level", ["triangles", "full"])
-def test_stacked_training_is_separate_training(comb, level):
+def test_stacked_training_is_separate_training(comb, code_map, level):
     union = lgan.load("motifs-ba", pair_code=level)
     batch = union.batch(torch.arange(6))
     build = {"num_layers": 2, "pair_code": level, "comb": comb, "residual": True}
+    build |= {"code_map": code_map}
     models = [lgan.LGAN(union.num_features, 5, 2, **build).double() for _ in range(3)]
     together = stack(models).train()
     out = together(batch)
@@ -110,11 +132,13 @@ def test_stacked_training_is_separate_training(comb, level):
 
 
 @per_comb
-def test_all_backends_agree_on_gradients_of_codes(comb):
+@per_map
+def test_all_backends_agree_on_gradients_of_codes(comb, code_map):
     union = lgan.load("motifs-ba", pair_code="full")
     batch = union.batch(torch.arange(4))
     torch.manual_seed(0)
-    model = lgan.LGAN(union.num_features, 5, 2, pair_code="full", comb=comb).double()
+    options = {"pair_code": "full", "comb": comb, "code_map": code_map}
+    model = lgan.LGAN(union.num_features, 5, 2, **options).double()
     gradients = []
     for name in ("numba", "torch"):
         model.zero_grad()
@@ -123,6 +147,18 @@ def test_all_backends_agree_on_gradients_of_codes(comb):
         gradients.append([p.grad.clone() for p in model.parameters()])
     for got, expected in zip(*gradients, strict=True):
         torch.testing.assert_close(got, expected, rtol=1e-8, atol=1e-9)
+
+
+def test_spread_counts_are_told_apart_and_colours_stay_bits():
+    counts = torch.cat([torch.arange(300), torch.tensor([10**6, 10**6 + 1, 10**12])])
+    features = spread(code_features(counts[:, None], "triangles"), "triangles")
+    assert features.shape == (counts.numel(), KNOTS)
+    torch.testing.assert_close(features.sum(1), torch.ones(counts.numel()))
+    assert ((features > 0).sum(1) <= 2).all()
+    assert torch.unique(features[:301], dim=0).size(0) == 301
+    codes = torch.tensor([[1, 2, 3, 4, 5, 0b101]])
+    bits = spread(code_features(codes, "local"), "local")[0, 5 * KNOTS :]
+    assert bits.nonzero().flatten().tolist() == [0, 2]
 
 
 def test_codes_are_stored_once_and_survive_a_cache():
@@ -151,9 +187,10 @@ def test_an_unknown_level_is_refused():
 def test_codes_separate_what_the_paper_s_layer_merges():
     pair = (named_graph("rook4x4"), named_graph("shrikhande"))
     for level, expected in {"none": 0, "triangles": 0, "full": 1}.items():
-        result = check(
-            lgan.LGAN(1, 8, 4, num_layers=2, pair_code=level),
-            [pair],
-            transform=lgan.EgoLineGraph(pair_code=level),
-        )
-        assert result.num_separated == expected, level
+        for code_map in ("linear", "spline"):
+            result = check(
+                lgan.LGAN(1, 8, 4, num_layers=2, pair_code=level, code_map=code_map),
+                [pair],
+                transform=lgan.EgoLineGraph(pair_code=level),
+            )
+            assert result.num_separated == expected, (level, code_map)

@@ -64,7 +64,7 @@ def _labelled(graph: nx.Graph, labels: str) -> Data:
 
 @pytest.mark.parametrize(
     ("options", "centres", "paths"),
-    [({}, False, False), ({"include_input": True}, True, False), ({"eps": True}, True, True)],
+    [({"include_input": False}, False, False), ({}, True, False), ({"eps": True}, True, True)],
     ids=str,
 )
 def test_power_on_labelled_graphs(options, centres, paths):

@@ -24,7 +24,7 @@ from torch import Tensor
 from lgan.graph.expansion import expand_classes
 from lgan.graph.pair_colours import pair_colours, refuse_dense
 
-__all__ = ["LEVELS", "check_level", "code_channels", "code_features", "pair_codes"]
+__all__ = ["LEVELS", "check_level", "code_channels", "code_features", "pair_codes", "spread"]
 
 LEVELS: dict[str, tuple[str, ...]] = {
     "none": (),
@@ -37,6 +37,8 @@ LEVELS: dict[str, tuple[str, ...]] = {
 }
 # A colour is given to a network bit by bit.
 COLOUR_BITS = 63
+# Where a count is told from another when it is spread: 0, e^½ - 1, e - 1, … up to 10^13.
+KNOTS, KNOT_STEP = 64, 0.5
 # Claws that are looked at in some minutes.
 MOST_CLAWS = 1 << 34
 # How far apart the nodes may be whose pairs are coloured.
@@ -84,15 +86,16 @@ def check_level(level: str) -> None:
         raise ValueError(f"The pair code must be one of {', '.join(LEVELS)}, got {level!r}.")
 
 
-def code_channels(level: str) -> int:
-    """Numbers a network reads of every pair.
+def code_channels(level: str, *, spread: bool = False) -> int:
+    """Numbers a network reads of every pair; more where counts are :func:`spread`.
 
     Example:
         >>> code_channels("full")
         4
     """
     check_level(level)
-    return sum(COLOUR_BITS if name == "C" else 1 for name in LEVELS[level])
+    count = KNOTS if spread else 1
+    return sum(COLOUR_BITS if name == "C" else count for name in LEVELS[level])
 
 
 def code_features(codes: Tensor, level: str) -> Tensor:
@@ -103,6 +106,27 @@ def code_features(codes: Tensor, level: str) -> Tensor:
         bits = (codes[:, counts:] >> torch.arange(COLOUR_BITS, device=codes.device)) & 1
         features = torch.cat([features, bits.double()], 1)
     return features.float()
+
+
+def spread(features: Tensor, level: str) -> Tensor:
+    """Codes as features, each count as weights of the two knots beside its logarithm.
+
+    A linear map of them is any function of a count that is linear between knots, while one of the
+    logarithms can only rise or fall.
+
+    Args:
+        features: What :func:`code_features` returns ``[U, c]``.
+        level: Level of the code.
+
+    Example:
+        >>> spread(torch.tensor([[0.75]]), "triangles")[0, :4].tolist()
+        [0.0, 0.5, 0.5, 0.0]
+    """
+    counts = sum(name != "C" for name in LEVELS[level])
+    knots = torch.arange(KNOTS, dtype=features.dtype, device=features.device)
+    place = (features[:, :counts, None] / KNOT_STEP).clamp(max=KNOTS - 1)
+    weights = (1 - (place - knots).abs()).clamp(min=0)
+    return torch.cat([weights.flatten(1), features[:, counts:]], 1)
 
 
 def _counts(pair_index: Tensor, num_nodes: int, level: str, multiplicity: Tensor | None) -> Tensor:

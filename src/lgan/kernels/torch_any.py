@@ -28,9 +28,9 @@ def ego_sum(
 ) -> Tensor:
     """See :func:`lgan.kernels.ego_sum`."""
     u, v = incidence.pairs.long()
-    z = a[..., u, :] + a[..., v, :]
+    z = a.index_select(-2, u) + a.index_select(-2, v)
     if table is not None and code is not None:
-        z = z + table[..., code.long(), :]
+        z = z + table.index_select(-2, code.long())
     z = z.relu() if relu else z
     at_u, at_v, next_u, next_v, across = (w.to(a.dtype)[:, None] for w in incidence.weights())
     zero = a.new_zeros((*a.shape[:-1], width))
@@ -40,7 +40,7 @@ def ego_sum(
         z = z[..., width:]
         opposite, pair = incidence.opposite.long(), incidence.opposite_pair()
         side = zero.index_add(-2, u, next_u * z).index_add(-2, v, next_v * z)
-        branches.append(side.index_add(-2, opposite, (across * z)[..., pair, :]))
+        branches.append(side.index_add(-2, opposite, (across * z).index_select(-2, pair)))
     return torch.cat(branches, -1)
 
 
@@ -49,12 +49,15 @@ def linear_sum(a: Tensor, incidence: Incidence, width: int) -> Tensor:
     u, v = incidence.pairs.long()
     at_u, at_v = (w.to(a.dtype)[:, None] for w in incidence.weights()[:2])
     zero = a.new_zeros((*a.shape[:-1], width))
-    both = a[..., u, :width] + a[..., v, :width]
+    # Not `a[..., u, :]`, whose backward pass on a GPU adds rows that meet one after another: the
+    # empty places of a batch all meet in one node.
+    a_u, a_v = a.index_select(-2, u), a.index_select(-2, v)
+    both = (a_u + a_v)[..., :width]
     branches = [zero.index_add(-2, u, at_u * both).index_add(-2, v, at_v * both)]
     if a.size(-1) > width:
         c = incidence.triangles.to(a.dtype)[:, None]
-        side = zero.index_add(-2, u, at_u * c * a[..., v, width:])
-        branches.append(side.index_add(-2, v, at_v * c * a[..., u, width:]))
+        side = zero.index_add(-2, u, at_u * c * a_v[..., width:])
+        branches.append(side.index_add(-2, v, at_v * c * a_u[..., width:]))
     return torch.cat(branches, -1)
 
 

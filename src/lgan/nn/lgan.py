@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from lgan.graph import EgoLines
 from lgan.nn.dropout import Dropout
-from lgan.nn.lgan_conv import Branches, Comb, Fusion, LGANConv
+from lgan.nn.lgan_conv import Branches, CodeMap, Comb, Fusion, LGANConv
 from lgan.nn.linear import Linear, one_hot
 from lgan.nn.readout import Readout, check_readout, skip_cat
 
@@ -36,6 +36,7 @@ class LGAN(nn.Module):
         branches: Pairs that speak, see :class:`LGANConv`.
         pair_code: Structural code of the pairs, see :class:`LGANConv`: ``"none"`` (the paper),
             ``"triangles"``, ``"cycles"``, ``"full"``, ``"claws"``, ``"local"``, ``"folklore"``.
+        code_map: How a count of the code is read, see :class:`LGANConv`.
         squash: Tame the sums over pairs, see :class:`LGANConv`; for dense graphs.
         readout: ``"sum"``, ``"mean"`` or ``"max"`` over the nodes of a graph.
         head_layers: Linear maps behind the read-out, with ReLU between them: 1 is a linear
@@ -67,6 +68,7 @@ class LGAN(nn.Module):
         fusion: Fusion = "concat",
         branches: Branches = "both",
         pair_code: str = "none",
+        code_map: CodeMap = "linear",
         squash: bool = False,
         readout: Readout = "sum",
         head_layers: int = 1,
@@ -94,6 +96,7 @@ class LGAN(nn.Module):
                 fusion=fusion,
                 branches=branches,
                 pair_code=pair_code,
+                code_map=code_map,
                 squash=squash,
             )
             for layer in range(num_layers)

@@ -7,15 +7,16 @@ from torch import Tensor, nn
 
 from lgan import kernels
 from lgan.graph import EgoLines
-from lgan.graph.pair_codes import code_channels
+from lgan.graph.pair_codes import code_channels, spread
 from lgan.nn.linear import EVERYTHING, Linear, check_categories
 from lgan.nn.norm import BatchNorm
 
-__all__ = ["Branches", "Comb", "Fusion", "LGANConv"]
+__all__ = ["Branches", "CodeMap", "Comb", "Fusion", "LGANConv"]
 
 Comb = Literal["deepsets", "linear"]
 Fusion = Literal["concat", "sum", "mean", "gate"]
 Branches = Literal["both", "target", "neighbour"]
+CodeMap = Literal["linear", "spline"]
 
 # Numbers in a layer's output from which the operations one by one, with all threads, are faster.
 SMALL = 1 << 17
@@ -50,6 +51,9 @@ class LGANConv(nn.Module):
             triangle list; ``"neighbour"`` without the target pairs.
         pair_code: Level of the structural code of the pairs, which the graph must carry
             (``EgoLineGraph(pair_code=...)``); ``"none"`` is the paper's layer.
+        code_map: What ``W_c`` reads of a count in the code: ``"linear"`` its logarithm, or
+            ``"spline"`` its place among 64 knots, so that the layer learns a curve for every
+            count instead of a slope.
         squash: Fuse ``asinh(T)`` and ``asinh(S)``. ``asinh`` is the identity near 0 and a
             logarithm far away, and one-to-one, so that no node is confused with another. It tames
             dense graphs, where some nodes have a thousand times as many pairs as others.
@@ -76,6 +80,7 @@ class LGANConv(nn.Module):
         fusion: Fusion = "concat",
         branches: Branches = "both",
         pair_code: str = "none",
+        code_map: CodeMap = "linear",
         squash: bool = False,
         cached: bool = False,
     ) -> None:
@@ -86,6 +91,8 @@ class LGANConv(nn.Module):
             raise ValueError(f"`fusion` must be one of {get_args(Fusion)}, got {fusion!r}.")
         if branches not in get_args(Branches):
             raise ValueError(f"`branches` must be one of {get_args(Branches)}, got {branches!r}.")
+        if code_map not in get_args(CodeMap):
+            raise ValueError(f"`code_map` must be one of {get_args(CodeMap)}, got {code_map!r}.")
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.branches = branches
@@ -96,8 +103,9 @@ class LGANConv(nn.Module):
         width = out_channels
         both = width if branches == "target" else 2 * width
         self.pair = Linear(in_channels, both)
-        channels = code_channels(pair_code)
+        channels = code_channels(pair_code, spread=code_map == "spline")
         self.pair_code = pair_code
+        self.code_map = code_map
         self.code = Linear(channels, both, bias=False) if channels else None
         self.gate = Linear(2 * width, width) if fusion == "gate" else None
         self.fuse = Linear(both if fusion == "concat" else width, width, bias=False)
@@ -225,7 +233,10 @@ class LGANConv(nn.Module):
             return None
         assert lines.code_table is not None
         columns = slice(self.out_channels) if self._silent(lines) else EVERYTHING
-        offsets: Tensor = self.code(lines.code_table.to(dtype), columns=columns)
+        codes = lines.code_table.to(dtype)
+        if self.code_map == "spline":
+            codes = spread(codes, self.pair_code)
+        offsets: Tensor = self.code(codes, columns=columns)
         return offsets
 
     def _silent(self, lines: EgoLines) -> bool:
@@ -233,7 +244,7 @@ class LGANConv(nn.Module):
         return self.branches == "target" or not lines.has_triangles
 
     def _check_codes(self, lines: EgoLines) -> None:
-        wanted = 0 if self.code is None else self.code.in_channels
+        wanted = code_channels(self.pair_code)
         got = 0 if lines.code_table is None else lines.code_table.size(1)
         if wanted and got != wanted:
             raise ValueError(
@@ -270,5 +281,6 @@ class LGANConv(nn.Module):
         return (
             f"{type(self).__name__}({self.in_channels}, {self.out_channels}, "
             f"residual={self.residual is not None}, comb={self.comb!r}, fusion={self.fusion!r}, "
-            f"branches={self.branches!r}, pair_code={self.pair_code!r}, squash={self.squash})"
+            f"branches={self.branches!r}, pair_code={self.pair_code!r}, "
+            f"code_map={self.code_map!r}, squash={self.squash})"
         )

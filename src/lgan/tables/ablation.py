@@ -19,6 +19,7 @@ PAPER: dict[str, Any] = {
     "include_input": False,
     "fusion": "concat",
     "pair_code": "none",
+    "code_map": "linear",
     "squash": False,
 }
 # What a change is called, in the order of the rows.
@@ -37,6 +38,7 @@ ROWS: dict[tuple[str, Any], str] = {
     ("pair_code", "claws"): "pair code claws",
     ("pair_code", "local"): "pair code local",
     ("pair_code", "folklore"): "pair code folklore",
+    ("code_map", "spline"): "counts as splines",
     ("squash", True): "squashed sums (asinh)",
     ("compress", False): "without compression",
 }

@@ -25,9 +25,8 @@ class GIN(nn.Module):
     before the head. The first linear map commutes with the sum and is applied before it.
 
     GIN-0 counts a node among its neighbours, which makes it weaker than 1-WL where nodes have
-    labels; GIN-ε is not. The paper's read-out begins with the input (its equation 4.2); here that
-    is an option, and the figures of our tables are without it. Dropout comes before the head, in
-    the paper after it.
+    labels; GIN-ε is not. The read-out begins with the input, as in the paper's equation 4.2.
+    Dropout comes before the head, in the paper after it.
 
     Args:
         in_channels: Size of the node features (or number of categories).
@@ -54,7 +53,7 @@ class GIN(nn.Module):
         num_layers: int = 4,
         readout: Readout = "sum",
         dropout: float = 0.0,
-        include_input: bool = False,
+        include_input: bool = True,
         eps: bool = False,
     ) -> None:
         super().__init__()
