@@ -93,6 +93,14 @@ def test_bad_usage_is_told_and_writes_nothing(command, arguments, message, lgan,
     assert empty()
 
 
+def test_folds_are_drawn_or_read_not_both(lgan, tmp_path, empty):
+    for command in ("cv", "sweep"):
+        ran = lgan(command, "triangles", "--folds", 5, "--splits", tmp_path)
+        assert ran.code == 2
+        assert "`--folds` draws folds and `--splits` reads" in ran.err
+    assert empty()
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
 def test_missing_gpu_is_bad_usage(lgan, empty):
     ran = lgan("cv", "triangles", "--device", "cuda")
@@ -210,6 +218,26 @@ def test_resuming_with_other_options_names_them(arguments, message, lgan):
     ran = lgan("cv", "triangles", *QUICK, "--output", "out", "--resume", *arguments)
     assert ran.code == 1
     assert message in ran.err
+
+
+def test_resuming_with_other_seeds_names_them_alone(lgan):
+    assert lgan("cv", "triangles", *QUICK, "--output", "out").code == 0
+    ran = lgan("cv", "triangles", *QUICK, "--output", "out", "--resume", "--seeds", 2)
+    assert ran.code == 1
+    assert "with other settings: seed 0 → [0, 1]. Resume" in ran.err
+
+
+def test_resuming_nothing_says_that_a_new_run_begins(lgan):
+    ran = lgan("cv", "triangles", *QUICK, "--output", "out", "--resume")
+    assert ran.code == 0
+    assert "There is no run in out to resume: a new one begins." in ran.err
+
+
+def test_without_a_terminal_a_line_now_and_then_tells_the_progress(lgan, monkeypatch):
+    monkeypatch.setattr("lgan.cli.screen.QUIET", 0.0)
+    ran = lgan("cv", "triangles", *QUICK, "--output", "out")
+    assert "triangles lgan: epoch 1 of" in ran.err
+    assert "held-out" in ran.err
 
 
 def _interrupt_after(epochs: int) -> Callable[..., object]:
@@ -345,7 +373,7 @@ def test_predict_refuses_a_folder_for_its_table(trained, lgan, tmp_path):
 @pytest.mark.data
 def test_mutag_with_the_published_folds_end_to_end(lgan, mirror, splits_folder, tmp_path):
     ran = lgan(
-        "cv", "MUTAG", "--epochs", 2, "--iterations", 4, "--folds", 10,
+        "cv", "MUTAG", "--epochs", 2, "--iterations", 4,
         "--splits", splits_folder / "MUTAG", "--mirror", mirror, "--output", "out", "--json",
     )  # fmt: skip
     assert ran.code == 0, ran.err

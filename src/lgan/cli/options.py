@@ -112,7 +112,9 @@ Iterations = Annotated[
         min=0, help="Steps in an epoch; 0 is one pass over the training part.", show_default=BY
     ),
 ]
-Folds = Annotated[int, typer.Option(min=2, help="Number of stratified folds.")]
+Folds = Annotated[
+    int | None, typer.Option(min=2, help="Number of stratified folds.", show_default="10")
+]
 Splits = Annotated[
     Path | None,
     typer.Option(

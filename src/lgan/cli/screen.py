@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -29,6 +30,8 @@ __all__ = ["console", "epoch_progress", "log", "print_json", "reading_progress",
 console = Console()
 # Progress and notes go to standard error, so that standard output is the result alone.
 log = Console(stderr=True)
+# Seconds between lines about progress where there is no terminal that could show a bar.
+QUIET = 30.0
 
 
 class _Rate(ProgressColumn):
@@ -38,7 +41,9 @@ class _Rate(ProgressColumn):
 
 @contextmanager
 def epoch_progress(title: str, epochs: int, fold_sizes: list[int]) -> Iterator[OnEpoch]:
-    """A bar over epochs with rate, remaining time and the accuracy so far."""
+    """A bar over epochs with rate, remaining time and the accuracy so far; a line now and then
+    where there is no terminal.
+    """
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -49,13 +54,19 @@ def epoch_progress(title: str, epochs: int, fold_sizes: list[int]) -> Iterator[O
     )
     with Progress(*columns, console=log, disable=not log.is_terminal) as progress:
         task = progress.add_task(title, total=epochs, note="")
+        said = time.monotonic()
 
         def update(epoch: int, curves: Curves) -> None:
+            nonlocal said
             folds = min(len(fold_sizes), curves.test.size(0))
             share = curves.test[:folds, :epoch].sum(0) / sum(fold_sizes[:folds])
             loss = float(curves.loss[:, epoch - 1].mean())
             note = f"loss {loss:.3f}  held-out {share[-1]:.1%}  best epoch {share.max():.1%}"
             progress.update(task, completed=epoch, note=note)
+            if not log.is_terminal and time.monotonic() >= said + QUIET:
+                said = time.monotonic()
+                line = f"{title}: epoch {epoch} of {epochs}  {note}"
+                log.print(line, soft_wrap=True, markup=False, highlight=False)
 
         yield update
 

@@ -17,6 +17,7 @@ from lgan.graph import GraphUnion
 __all__ = [
     "choose_device",
     "choose_settings",
+    "fold_count",
     "load_union",
     "output_folder",
     "read_options",
@@ -104,12 +105,24 @@ def output_folder(given: Path | None, default: str, *, resume: bool, overwrite: 
     return folder
 
 
+def fold_count(folds: int | None, splits: Path | None) -> int:
+    """How many folds to draw, ten unless given."""
+    if folds is not None and splits is not None:
+        raise typer.BadParameter(
+            f"`--folds` draws folds and `--splits` reads {splits}. Give one of them."
+        )
+    return 10 if folds is None else folds
+
+
 @contextmanager
 def resumable(folder: Path, *, resume: bool) -> Iterator[None]:
     """Remove a run that is not resumed, and end Ctrl-C with what to do next."""
     if not resume:
         for path in _run_files(folder):
             path.unlink()
+    elif not _run_files(folder):
+        note = f"There is no run in {folder} to resume: a new one begins."
+        log.print(note, soft_wrap=True, markup=False, highlight=False)
     try:
         yield
     except KeyboardInterrupt:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from lgan.cli import options
 from lgan.cli.screen import console, log, print_json, table
-from lgan.cli.setup import choose_device, read_options
+from lgan.cli.setup import choose_device, fold_count, read_options
 from lgan.experiment import network_spec
 from lgan.sweep import (
     SPACES,
@@ -76,7 +76,7 @@ def sweep(
         ),
     ] = None,
     epochs: options.Epochs = None,
-    folds: options.Folds = 10,
+    folds: options.Folds = None,
     splits: options.Splits = None,
     more: options.Option = None,
     workers: Annotated[
@@ -117,8 +117,11 @@ def sweep(
     """
     network_spec(model)
     place, stem = choose_device(device), name or f"{dataset}-{model}"
-    if objective == "fair" and splits is None and folds < 3:
-        raise typer.BadParameter(f"`--objective fair` needs `--folds` of 3 or more, got {folds}.")
+    num_folds = fold_count(folds, splits)
+    if objective == "fair" and splits is None and num_folds < 3:
+        raise typer.BadParameter(
+            f"`--objective fair` needs `--folds` of 3 or more, got {num_folds}."
+        )
     if storage is not None and sampler != "tpe":
         raise typer.BadParameter("`--storage` is for the sampler tpe; others keep a JSON file.")
     fixed = read_options(more) | ({} if epochs is None else {"epochs": epochs})
@@ -129,13 +132,14 @@ def sweep(
         model=model, dataset=dataset, objective=objective, fixed=fixed, seed=seed, sampler=sampler,
         seeds=seeds,
         space={key: list(some) for key, some in choices.items()},
-        folds=str(folds) if splits is None else splits.name,
+        folds=str(num_folds) if splits is None else splits.name,
     )  # fmt: skip
     folder = output or Path("runs") / "sweep"
     record = folder / f"{stem}.json"
     _look(folder, stem, resume=resume, overwrite=overwrite)
     shared = Batch(
-        model=model, dataset=dataset, params=[], fixed=fixed, objective=objective, folds=folds,
+        model=model, dataset=dataset, params=[], fixed=fixed, objective=objective,
+        folds=num_folds,
         splits=None if splits is None else str(splits.absolute()), seed=seed, seeds=seeds,
         device=str(place),
         root=str(root.absolute()), mirror=mirror,

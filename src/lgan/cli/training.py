@@ -11,6 +11,7 @@ from lgan.cli.screen import console, epoch_progress, print_json, reading_progres
 from lgan.cli.setup import (
     choose_device,
     choose_settings,
+    fold_count,
     load_union,
     output_folder,
     resumable,
@@ -39,7 +40,7 @@ def cv(
     model: options.Model = "lgan",
     epochs: options.Epochs = None,
     iterations: options.Iterations = None,
-    folds: options.Folds = 10,
+    folds: options.Folds = None,
     splits: options.Splits = None,
     fair: options.Fair = False,
     batch_size: options.BatchSize = None,
@@ -75,8 +76,9 @@ def cv(
         hidden=hidden, num_layers=layers, dropout=dropout, lr=lr, readout=readout,
         pair_code=pair_code, features=features, compress=compress, seed=seed,
     )  # fmt: skip
-    if fair and splits is None and folds < 3:
-        raise typer.BadParameter(f"`--fair` needs `--folds` of 3 or more, got {folds}.")
+    num_folds = fold_count(folds, splits)
+    if fair and splits is None and num_folds < 3:
+        raise typer.BadParameter(f"`--fair` needs `--folds` of 3 or more, got {num_folds}.")
     folder = output_folder(output, f"{dataset}-{model}", resume=resume, overwrite=overwrite)
     if isinstance(model_spec(model), KernelSpec):
         if resume:
@@ -85,10 +87,10 @@ def cv(
             )
         if seeds > 1:
             raise typer.BadParameter(f"`--seeds` is for networks: {model} has no initial weights.")
-        results = [_fit_kernel(settings, folder, splits, folds, root, mirror)]
+        results = [_fit_kernel(settings, folder, splits, num_folds, root, mirror)]
     else:
         union = load_union(settings, root=root, mirror=mirror, seed=seed, device=place)
-        fold = choose_folds(dataset, splits, union.y, folds, seed=seed)
+        fold = choose_folds(dataset, splits, union.y, num_folds, seed=seed)
         sizes = torch.bincount(fold[fold >= 0]).tolist()
         with (
             resumable(folder, resume=resume),
@@ -128,7 +130,7 @@ def train(
     model: options.Model = "lgan",
     epochs: options.Epochs = 100,
     iterations: options.Iterations = 0,
-    folds: options.Folds = 10,
+    folds: options.Folds = None,
     batch_size: options.BatchSize = None,
     hidden: options.Hidden = None,
     layers: options.Layers = None,
@@ -161,7 +163,7 @@ def train(
     spec = network_spec(model)
     folder = output_folder(output, f"{dataset}-{model}-train", resume=resume, overwrite=overwrite)
     union = load_union(settings, root=root, mirror=mirror, seed=seed, device=place)
-    fold = choose_folds(dataset, None, union.y, folds, seed=seed)
+    fold = choose_folds(dataset, None, union.y, fold_count(folds, None), seed=seed)
     epochs = settings.training.epochs
     with (
         resumable(folder, resume=resume),

@@ -301,4 +301,4 @@ def _fingerprint(
 
 
 def _one_or_all(values: list[Any]) -> Any:
-    return values[0] if len(values) == 1 else values
+    return values[0] if all(value == values[0] for value in values) else values
