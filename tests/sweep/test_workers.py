@@ -1,5 +1,6 @@
 import os
 import signal
+import time
 from dataclasses import replace
 from multiprocessing import active_children
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 from lgan.sweep import Here, JsonStudy, Processes, RayCluster, tune
 from lgan.sweep.evaluate import evaluate
+from lgan.sweep.trial import Outcome
 
 PARAMS = [{"hidden": 4, "lr": 0.01, "dropout": 0.0}]
 
@@ -50,6 +52,29 @@ def test_a_killed_process_costs_time_but_no_trial(head, batch, tmp_path):
         workers.close()
     assert killed
     assert [trial.outcome.state for trial in study.trials()] == ["done"] * 4
+
+
+def _deadly(batch):
+    """Kills its process wherever the width is 8."""
+    if batch.params[0]["hidden"] == 8:
+        os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(0.5)  # long enough to be at work while the other process dies
+    return [Outcome("done", value=0.5) for _ in batch.params]
+
+
+@pytest.mark.slow
+def test_a_batch_that_kills_its_process_does_not_fail_the_others(batch):
+    workers = Processes(2, _deadly)
+    try:
+        for ticket, hidden in enumerate((4, 8)):
+            workers.submit(ticket, replace(batch, params=[{"hidden": hidden, "lr": 0}]))
+        ended = dict(workers.next() for _ in range(2))
+        workers.submit(2, replace(batch, params=[{"hidden": 4, "lr": 0}]))
+        ended |= [workers.next()]
+    finally:
+        workers.close()
+    assert ended[1] is None
+    assert ended[0][0].value == ended[2][0].value == 0.5
 
 
 @pytest.mark.slow

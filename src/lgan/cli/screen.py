@@ -72,8 +72,10 @@ def epoch_progress(title: str, epochs: int, fold_sizes: list[int]) -> Iterator[O
 
 
 @contextmanager
-def reading_progress(name: str) -> Iterator[Any]:
-    """A bar over the files of a data set, and then a spinner while its structure is built."""
+def reading_progress(name: str, *, fitting: bool = False) -> Iterator[Any]:
+    """A bar over the files of a data set, and then a spinner while its structure is built; or one
+    over the matrices and folds of a kernel that is fitted.
+    """
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -81,11 +83,11 @@ def reading_progress(name: str) -> Iterator[Any]:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=log, transient=True, disable=not log.is_terminal) as progress:
-        task = progress.add_task(f"reading {name}", total=1.0)
+        task = progress.add_task(f"{'fitting' if fitting else 'reading'} {name}", total=1.0)
 
         def update(done: float) -> None:
             progress.update(task, completed=done)
-            if done >= 1:
+            if done >= 1 and not fitting:
                 progress.update(task, description=f"merging twins, listing triangles of {name}",
                                 total=None)  # fmt: skip
 

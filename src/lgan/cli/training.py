@@ -121,7 +121,10 @@ def _fit_kernel(
         seed = settings.training.seed
         raw = load_raw(settings.dataset, root=root, mirror=mirror, seed=seed, progress=progress)
     fold = choose_folds(settings.dataset, splits, raw.y, folds, seed=seed)
-    with resumable(folder, resume=False), reading_progress(settings.model) as progress:
+    with (
+        resumable(folder, resume=False),
+        reading_progress(settings.model, fitting=True) as progress,
+    ):
         return run_kernel(settings, raw, fold, output=folder, progress=progress)
 
 

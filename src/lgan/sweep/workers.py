@@ -77,52 +77,48 @@ class Processes(Workers):
         self.slots = number
         self._run = run
         self._threads = max(1, (os.cpu_count() or 1) // number)
-        self._pool = self._start()
-        self._running: dict[Future[list[Outcome]], int] = {}
-        self._lost: list[int] = []
+        # A process that is killed breaks its pool: each has one of its own.
+        self._free = [self._start() for _ in range(number)]
+        self._running: dict[Future[list[Outcome]], tuple[int, ProcessPoolExecutor]] = {}
 
     def submit(self, ticket: int, batch: Batch) -> None:
         """Hand a batch to a process."""
+        pool = self._free.pop()
         try:
-            self._running[self._pool.submit(self._run, batch)] = ticket
-        except BrokenProcessPool:
-            self._restart()
-            self._running[self._pool.submit(self._run, batch)] = ticket
+            future = pool.submit(self._run, batch)
+        except BrokenProcessPool:  # killed while it had nothing to do
+            pool = self._start()
+            future = pool.submit(self._run, batch)
+        self._running[future] = (ticket, pool)
 
     def next(self) -> tuple[int, list[Outcome] | None]:
-        """Wait for a process; one that was killed takes the whole pool with it."""
-        if self._lost:
-            return self._lost.pop(), None
+        """Wait for a process; one that was killed has no outcomes."""
         done, _ = wait(self._running, return_when=FIRST_COMPLETED)
         future = next(iter(done))
-        ticket = self._running.pop(future)
+        ticket, pool = self._running.pop(future)
         try:
-            return ticket, future.result()
+            outcomes = future.result()
         except BrokenProcessPool:
-            self._lost.append(ticket)
-            self._restart()
-            return self._lost.pop(), None
+            self._free.append(self._start())
+            return ticket, None
+        self._free.append(pool)
+        return ticket, outcomes
 
     def close(self) -> None:
         """End the processes, without waiting for what they do."""
-        processes = list((self._pool._processes or {}).values())
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.terminate()
+        for pool in (*self._free, *(pool for _, pool in self._running.values())):
+            processes = list((pool._processes or {}).values())
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in processes:
+                process.terminate()
 
     def _start(self) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
-            self.slots,
+            1,
             mp_context=get_context("spawn"),
             initializer=torch.set_num_threads,
             initargs=(self._threads,),
         )
-
-    def _restart(self) -> None:
-        self._lost += self._running.values()
-        self._running.clear()
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        self._pool = self._start()
 
 
 class RayCluster(Workers):
