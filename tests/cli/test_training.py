@@ -233,11 +233,17 @@ def test_resuming_nothing_says_that_a_new_run_begins(lgan):
     assert "There is no run in out to resume: a new one begins." in ran.err
 
 
-def test_without_a_terminal_a_line_now_and_then_tells_the_progress(lgan, monkeypatch):
-    monkeypatch.setattr("lgan.cli.screen.QUIET", 0.0)
+def test_resuming_a_kernel_s_folder_says_that_a_new_run_begins(lgan):
+    assert lgan("cv", "triangles", "--model", "wl", "--folds", 3, "--output", "out").code == 0
+    ran = lgan("cv", "triangles", *QUICK, "--output", "out", "--resume")
+    assert "There is no run in out to resume" in ran.err
+
+
+@pytest.mark.parametrize(("quiet", "lines"), [(0.0, 2), (3600.0, 0)])
+def test_without_a_terminal_a_line_now_and_then_tells_the_progress(quiet, lines, lgan, monkeypatch):
+    monkeypatch.setattr("lgan.cli.screen.QUIET", quiet)
     ran = lgan("cv", "triangles", *QUICK, "--output", "out")
-    assert "triangles lgan: epoch 1 of" in ran.err
-    assert "held-out" in ran.err
+    assert ran.err.count("triangles lgan: epoch") == ran.err.count("held-out") == lines
 
 
 def _interrupt_after(epochs: int) -> Callable[..., object]:

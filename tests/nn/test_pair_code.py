@@ -150,12 +150,12 @@ def test_all_backends_agree_on_gradients_of_codes(comb, code_map):
 
 
 def test_spread_counts_are_told_apart_and_colours_stay_bits():
-    counts = torch.cat([torch.arange(300), torch.tensor([10**6, 10**6 + 1, 10**12])])
+    counts = torch.cat([torch.arange(300), torch.tensor([10**6, 10**12])])
     features = spread(code_features(counts[:, None], "triangles"), "triangles")
     assert features.shape == (counts.numel(), KNOTS)
     torch.testing.assert_close(features.sum(1), torch.ones(counts.numel()))
     assert ((features > 0).sum(1) <= 2).all()
-    assert torch.unique(features[:301], dim=0).size(0) == 301
+    assert torch.unique(features, dim=0).size(0) == counts.numel()
     codes = torch.tensor([[1, 2, 3, 4, 5, 0b101]])
     bits = spread(code_features(codes, "local"), "local")[0, 5 * KNOTS :]
     assert bits.nonzero().flatten().tolist() == [0, 2]
@@ -187,7 +187,7 @@ def test_an_unknown_level_is_refused():
 def test_codes_separate_what_the_paper_s_layer_merges():
     pair = (named_graph("rook4x4"), named_graph("shrikhande"))
     for level, expected in {"none": 0, "triangles": 0, "full": 1}.items():
-        for code_map in ("linear", "spline"):
+        for code_map in ("linear", "spline") if level != "none" else ("linear",):
             result = check(
                 lgan.LGAN(1, 8, 4, num_layers=2, pair_code=level, code_map=code_map),
                 [pair],

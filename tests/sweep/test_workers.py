@@ -58,7 +58,7 @@ def _deadly(batch):
     """Kills its process wherever the width is 8."""
     if batch.params[0]["hidden"] == 8:
         os.kill(os.getpid(), signal.SIGKILL)
-    time.sleep(0.5)  # long enough to be at work while the other process dies
+    time.sleep(3)  # long enough to be at work while the other process starts and dies
     return [Outcome("done", value=0.5) for _ in batch.params]
 
 
@@ -75,6 +75,23 @@ def test_a_batch_that_kills_its_process_does_not_fail_the_others(batch):
         workers.close()
     assert ended[1] is None
     assert ended[0][0].value == ended[2][0].value == 0.5
+
+
+def _raise(batch):
+    raise OSError("no space left")
+
+
+@pytest.mark.slow
+def test_no_process_is_left_behind_by_a_batch_that_raises(batch):
+    before = set(active_children())
+    workers = Processes(1, _raise)
+    workers.submit(0, replace(batch, params=PARAMS))
+    with pytest.raises(OSError, match="no space left"):
+        workers.next()
+    workers.close()
+    for process in set(active_children()) - before:
+        process.join(10)
+        assert not process.is_alive()
 
 
 @pytest.mark.slow

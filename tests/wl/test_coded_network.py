@@ -27,7 +27,8 @@ per_map = pytest.mark.parametrize("code_map", ["linear", "spline"])
 
 def _network(level: str, code_map: CodeMap) -> lgan.LGAN:
     torch.manual_seed(0)
-    options = {"residual": True, "pair_code": level, "code_map": code_map}
+    options = {"residual": True, "pair_code": level}
+    options |= {} if level == "none" else {"code_map": code_map}
     return lgan.LGAN(1, 16, 8, num_layers=4, **options)
 
 

@@ -64,7 +64,11 @@ def _labelled(graph: nx.Graph, labels: str) -> Data:
 
 @pytest.mark.parametrize(
     ("options", "centres", "paths"),
-    [({"include_input": False}, False, False), ({}, True, False), ({"eps": True}, True, True)],
+    [
+        ({"include_input": False}, False, False),
+        ({}, True, False),
+        ({"include_input": False, "eps": True}, True, True),
+    ],
     ids=str,
 )
 def test_power_on_labelled_graphs(options, centres, paths):

@@ -65,7 +65,7 @@ def epoch_progress(title: str, epochs: int, fold_sizes: list[int]) -> Iterator[O
             progress.update(task, completed=epoch, note=note)
             if not log.is_terminal and time.monotonic() >= said + QUIET:
                 said = time.monotonic()
-                line = f"{title}: epoch {epoch} of {epochs}  {note}"
+                line = f"{title.strip()}: epoch {epoch} of {epochs}  {note}"
                 log.print(line, soft_wrap=True, markup=False, highlight=False)
 
         yield update

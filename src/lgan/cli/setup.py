@@ -120,7 +120,7 @@ def resumable(folder: Path, *, resume: bool) -> Iterator[None]:
     if not resume:
         for path in _run_files(folder):
             path.unlink()
-    elif not _run_files(folder):
+    elif not any(folder.glob("state-*.safetensors")):
         note = f"There is no run in {folder} to resume: a new one begins."
         log.print(note, soft_wrap=True, markup=False, highlight=False)
     try:

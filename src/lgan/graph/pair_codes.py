@@ -86,7 +86,7 @@ def check_level(level: str) -> None:
         raise ValueError(f"The pair code must be one of {', '.join(LEVELS)}, got {level!r}.")
 
 
-def code_channels(level: str, *, spread: bool = False) -> int:
+def code_channels(level: str, *, knots: bool = False) -> int:
     """Numbers a network reads of every pair; more where counts are :func:`spread`.
 
     Example:
@@ -94,7 +94,7 @@ def code_channels(level: str, *, spread: bool = False) -> int:
         4
     """
     check_level(level)
-    count = KNOTS if spread else 1
+    count = KNOTS if knots else 1
     return sum(COLOUR_BITS if name == "C" else count for name in LEVELS[level])
 
 

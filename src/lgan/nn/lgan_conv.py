@@ -93,6 +93,11 @@ class LGANConv(nn.Module):
             raise ValueError(f"`branches` must be one of {get_args(Branches)}, got {branches!r}.")
         if code_map not in get_args(CodeMap):
             raise ValueError(f"`code_map` must be one of {get_args(CodeMap)}, got {code_map!r}.")
+        if code_map == "spline" and pair_code == "none":
+            raise ValueError(
+                '`code_map="spline"` reads structural codes, and `pair_code` is "none". '
+                'Choose a level, such as "full".'
+            )
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.branches = branches
@@ -103,7 +108,7 @@ class LGANConv(nn.Module):
         width = out_channels
         both = width if branches == "target" else 2 * width
         self.pair = Linear(in_channels, both)
-        channels = code_channels(pair_code, spread=code_map == "spline")
+        channels = code_channels(pair_code, knots=code_map == "spline")
         self.pair_code = pair_code
         self.code_map = code_map
         self.code = Linear(channels, both, bias=False) if channels else None
@@ -233,10 +238,11 @@ class LGANConv(nn.Module):
             return None
         assert lines.code_table is not None
         columns = slice(self.out_channels) if self._silent(lines) else EVERYTHING
-        codes = lines.code_table.to(dtype)
+        codes = lines.code_table
         if self.code_map == "spline":
-            codes = spread(codes, self.pair_code)
-        offsets: Tensor = self.code(codes, columns=columns)
+            # Before any rounding to half precision, which would merge counts that are close.
+            codes = spread(codes.to(torch.promote_types(dtype, torch.float32)), self.pair_code)
+        offsets: Tensor = self.code(codes.to(dtype), columns=columns)
         return offsets
 
     def _silent(self, lines: EgoLines) -> bool:

@@ -97,12 +97,12 @@ class Processes(Workers):
         future = next(iter(done))
         ticket, pool = self._running.pop(future)
         try:
-            outcomes = future.result()
+            return ticket, future.result()
         except BrokenProcessPool:
-            self._free.append(self._start())
+            pool = self._start()
             return ticket, None
-        self._free.append(pool)
-        return ticket, outcomes
+        finally:
+            self._free.append(pool)
 
     def close(self) -> None:
         """End the processes, without waiting for what they do."""

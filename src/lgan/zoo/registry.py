@@ -119,6 +119,7 @@ MODELS: dict[str, ModelSpec] = {
         power="1-WL where nodes have no labels; with labels, GIN-0 is weaker and GIN-ε is 1-WL",
         reference="Xu et al., How Powerful are Graph Neural Networks?, ICLR 2019",
         captured=True,
+        defaults={"include_input": True},
     ),
     "dcnn": NetworkSpec(
         build=DCNN,
