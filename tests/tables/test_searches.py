@@ -52,9 +52,16 @@ def test_the_table_shows_the_winner_beside_fresh_runs(record, folder, tmp_path):
     ]
 
 
-@pytest.mark.parametrize(
-    "search", read_searches(RESULTS / "sweep"), ids=lambda s: f"{s.model} {s.dataset}"
-)
+# A search of one seed a trial that found nothing better than three seeds of what there was.
+KEPT = {("lgan", "COLLAB"), ("lgan-res", "COLLAB")}
+SEARCHES = [
+    search
+    for search in read_searches(RESULTS / "sweep")
+    if (search.model, search.dataset) not in KEPT
+]
+
+
+@pytest.mark.parametrize("search", SEARCHES, ids=lambda s: f"{s.model} {s.dataset}")
 def test_default_settings_are_those_that_won(search):
     tuned = TUNED[search.model][search.dataset]
     won = {key: value for key, value in search.settings.items() if (key, value) != ("average", 0.0)}
