@@ -37,7 +37,11 @@ SPACES: dict[str, Space] = {
     # The paper tunes layers, width, dropout and learning rate.
     "lgan": _LGAN,
     "lgan-res": _LGAN,
-    "lgan-code": {**_LGAN, "pair_code": ("triangles", "cycles", "full")},
+    "lgan-code": {
+        **_LGAN,
+        "pair_code": ("triangles", "cycles", "full"),
+        "code_map": ("linear", "spline"),
+    },
     # Xu et al. tune width, batch size, dropout and the epoch.
     "gin": {"hidden": (16, 32, 64), "batch_size": (32, 128), "dropout": (0.0, 0.5)},
     # Small searches around what the papers of the others tune.
