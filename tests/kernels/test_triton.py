@@ -8,9 +8,11 @@ from triton_process import run_triton
 pytest.importorskip("triton", reason="the GPU kernels need the package triton")
 
 PROGRAM = """
+import lgan
 import torch
 from lgan import kernels
 from lgan.graph import EgoLines, undirected_pairs
+from lgan.graph.device_union import DeviceUnion
 from lgan.kernels.row_sum import SparseRows, row_sum
 
 device = torch.device({device!r})
@@ -49,6 +51,25 @@ def case(nodes, probability, compress, width, models, codes, relu, half=False):
         for got, want in zip(*results):
             if want is not None:
                 agree(got, want, 2e-2 if half else 1e-5)
+        if not relu and table is None:
+            linear(lines, a[..., :columns], width, half)
+
+
+def linear(lines, a, width, half, nodes=None):
+    results = []
+    for name in ("triton", "torch"):
+        leaf = (a.bfloat16() if half and name == "triton" else a).clone().requires_grad_()
+        with kernels.backend(name):
+            out = kernels.linear_sum(leaf, lines.incidence, width)
+            again = kernels.linear_sum(leaf, lines.incidence, width)
+        assert torch.equal(out, again)
+        out = out[:, :nodes]
+        (first,) = torch.autograd.grad((out * out).sum(), leaf, create_graph=not half)
+        second = None if half else torch.autograd.grad((first * a).sum(), leaf)[0]
+        results.append((out, first[:, :nodes], None if second is None else second[:, :nodes]))
+    for got, want in zip(*results):
+        if got is not None:
+            agree(got, want, 2e-2 if half else 1e-5)
 
 
 for settings in [
@@ -57,10 +78,21 @@ for settings in [
     (12, 0.5, False, 5, 3, 4, True),
     (8, 1.0, True, 16, 2, 3, False),
     (5, 0.0, False, 4, 1, 0, True),
+    (9, 0.6, False, 8, 2, 0, False),
+    (9, 0.9, True, 5, 3, 0, False),
+    (11, 0.8, True, 4, 2, 0, False, True),
+    (3, 0.0, False, 4, 1, 0, False),
     (26, 1.0, False, 3, 2, 0, True),  # rows of B_n long enough to be cut
     (26, 1.0, False, 3, 2, 0, True, True),
 ]:
     case(*settings)
+
+union = lgan.load("motifs-ba").to(device)
+on_device, ids = DeviceUnion(union), torch.tensor([3, 0, 7])
+capacity = on_device.capacity(ids[None]).padded(1.5)
+batch = on_device.batch(ids.to(device), capacity)  # and room for more
+a = torch.randn(2, capacity.nodes, 8, generator=generator).to(device)
+linear(batch.lines, a, 4, False, nodes=int(batch.ptr[-1]))
 
 x = torch.randn(2, 7, 6, generator=generator).to(device)
 weight = torch.tensor([1.0, 2.0, 3.0, 1.0, 1.0, 2.0, 9.0], device=device)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["ByNode", "Incidence", "Pieces"]
+__all__ = ["ByNode", "Incidence", "Neighbours", "Pieces"]
 
 # Entries in a piece of a row, and the mean length of rows from which on they are cut.
 PIECE = 128
@@ -41,6 +41,25 @@ class ByNode:
         """Long rows of ``B_n`` cut up; ``None`` where rows are short on the whole."""
         rows, entries = self.side_ptr.numel() - 1, self.side_pair.numel()
         return Pieces.of(self.side_ptr, entries) if entries >= LONG * rows > 0 else None
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The matrix ``B_t`` between nodes, by rows, for sums without clipping.
+
+    Attributes:
+        ptr: Where the neighbours of each node begin ``[n + 1]`` int64.
+        node: Neighbours, node after node, a class among its own where it has twins, int32.
+        weight: How often a node meets each of them, and the other way round, float32.
+        side: The same times the triangles on an edge of the pair.
+        degree: Neighbours of every node in all ``[n]``, float32.
+    """
+
+    ptr: Tensor
+    node: Tensor
+    weight: tuple[Tensor, Tensor]
+    side: tuple[Tensor, Tensor]
+    degree: Tensor
 
 
 @dataclass(frozen=True)
@@ -160,6 +179,28 @@ class Incidence:
             side_ptr=_row_ptr(side_row, nodes),
             side_pair=side_col[side_order].int(),
             side_weight=side[side_order].float(),
+        )
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """``B_t`` between nodes; nothing is sorted and nothing waits for the device."""
+        rows, (u, v) = self.by_node, self.pairs.long()
+        entry = torch.arange(rows.target_pair.numel(), device=u.device)
+        node = torch.searchsorted(rows.target_ptr[1:], entry, right=True)
+        inside = node < self.multiplicity.numel()  # a batch may have room for more
+        node = torch.where(inside, node, 0)
+        pair = torch.where(inside, rows.target_pair, 0).long()
+        there = torch.where(inside, rows.target_weight, 0)
+        at_u, at_v = self.float_weights[:2]
+        back = torch.where(u[pair] == v[pair], there, (at_u + at_v)[pair] - there)
+        triangles = self.triangles[pair].float()
+        degree = there.new_zeros(self.multiplicity.numel()).index_add_(0, node, there)
+        return Neighbours(
+            ptr=rows.target_ptr,
+            node=torch.where(inside, u[pair] + v[pair] - node, 0).int(),
+            weight=(there, back),
+            side=(there * triangles, back * triangles),
+            degree=degree,
         )
 
     def _refuse_mask(self) -> None:

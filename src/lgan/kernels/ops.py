@@ -146,12 +146,19 @@ def linear_sum(a: Tensor, incidence: Incidence, width: int) -> Tensor:
     _check_rows(a, incidence.multiplicity.numel())
     if incidence.mask is not None:
         return torch_any.masked_linear_sum(a, incidence, width)
-    if not compiled(a):
+    chosen = backend_of(a)
+    if chosen == "torch":
         return torch_any.linear_sum(a, incidence, width)
-    from lgan.kernels.numba_ops import LinearSum
-
     planes = a if a.dim() == 3 else a.unsqueeze(0)
-    out: Tensor = LinearSum.apply(planes, incidence, width, False)
+    out: Tensor
+    if chosen == "triton":
+        from lgan.kernels import triton_ops
+
+        out = triton_ops.LinearSum.apply(planes, incidence, width, False)
+    else:
+        from lgan.kernels import numba_ops
+
+        out = numba_ops.LinearSum.apply(planes, incidence, width, False)
     return out if a.dim() == 3 else out.squeeze(0)
 
 

@@ -49,8 +49,6 @@ def linear_sum(a: Tensor, incidence: Incidence, width: int) -> Tensor:
     u, v = incidence.pairs.long()
     at_u, at_v = (w.to(a.dtype)[:, None] for w in incidence.weights()[:2])
     zero = a.new_zeros((*a.shape[:-1], width))
-    # Not `a[..., u, :]`, whose backward pass on a GPU adds rows that meet one after another: the
-    # empty places of a batch all meet in one node.
     a_u, a_v = a.index_select(-2, u), a.index_select(-2, v)
     both = a_u[..., :width] + a_v[..., :width]
     branches = [zero.index_add(-2, u, at_u * both).index_add(-2, v, at_v * both)]

@@ -12,7 +12,7 @@ from lgan.kernels import triton_gpu
 from lgan.kernels.first_order import first_order
 from lgan.kernels.incidence import ByNode, Incidence
 
-__all__ = ["EgoSum", "SegmentSum"]
+__all__ = ["EgoSum", "LinearSum", "SegmentSum"]
 
 
 class EgoSum(torch.autograd.Function):
@@ -78,6 +78,31 @@ def _gather_sides(rows: ByNode, z: Tensor, out: Tensor, width: int) -> None:
     parts = z.new_empty((z.size(0), pieces.entry_ptr.numel() - 1, width), dtype=torch.float32)
     triton_gpu.gather_rows(pieces.entry_ptr, *entries, z, parts, width=width, x_offset=width)
     triton_gpu.gather_rows(pieces.row_ptr, None, None, parts, out, width=width, out_offset=width)
+
+
+class LinearSum(torch.autograd.Function):
+    """See :func:`lgan.kernels.linear_sum`; its own transpose, so differentiable at will."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, incidence: Incidence, width: int, transposed: bool) -> Tensor:
+        """Every node gathers its neighbours, and itself as often as it has any."""
+        ctx.rest = (incidence, width, transposed)
+        near, a = incidence.neighbours, a.detach().contiguous()
+        out = torch.empty_like(a)
+        triton_gpu.gather_rows(near.ptr, near.node, near.weight[transposed], a, out, width=width)
+        out[..., :width] += near.degree[:, None] * a[..., :width]
+        if a.size(-1) > width:
+            triton_gpu.gather_rows(
+                near.ptr, near.node, near.side[transposed], a, out, width=width,
+                x_offset=width, out_offset=width,
+            )  # fmt: skip
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """The product with the transpose."""
+        incidence, width, transposed = ctx.rest
+        return LinearSum.apply(grad, incidence, width, not transposed), None, None, None
 
 
 class SegmentSum(torch.autograd.Function):
