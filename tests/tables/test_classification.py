@@ -34,10 +34,21 @@ def test_csv_has_a_row_for_every_model_set_and_rule(record, folder):
 
 def test_missing_cells_say_why(record, folder, tmp_path):
     record("a", [4] * 5)
-    told = {"cells": [{"model": "gin", "dataset": "COLLAB", "refused": "9 tuples, at most 8"}]}
+    told = {
+        "cells": [
+            {"model": "gin", "dataset": "COLLAB", "refused": "9 tuples, at most 8"},
+            {"model": "dgcnn", "dataset": "COLLAB", "epoch": 12.0, "refused": ""},
+            {"model": "dgcnn", "dataset": "MUTAG", "epoch": 0.1, "refused": ""},
+            {"model": "wl", "dataset": "MUTAG", "epoch": 9999.0, "refused": ""},
+        ]
+    }
     (tmp_path / "runtime.json").write_text(json.dumps(told))
     gin, fair, *_ = _table(folder, read_refusals(tmp_path)).grids()
-    assert _row(gin, "gin")["COLLAB"] == "not done [1] (80.2)"
+    assert _row(gin, "gin")["COLLAB"] == "not done [2] (80.2)"
+    assert _row(gin, "dgcnn")["COLLAB"] == "not done [1] (73.8)"
+    assert "took 12 s, which makes 10 h for ten folds of 300 epochs" in gin.notes[-2]
+    assert _row(gin, "dgcnn")["MUTAG"] == "not run (85.8)"
+    assert _row(gin, "wl")["MUTAG"] == "not run"
     assert _row(gin, "gin")["PTC_MR"] == "not run"
     assert _row(fair, "lgan")["MUTAG"] == "no inner hold-out"
 
