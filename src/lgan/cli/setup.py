@@ -105,12 +105,16 @@ def output_folder(given: Path | None, default: str, *, resume: bool, overwrite: 
     return folder
 
 
-def fold_count(folds: int | None, splits: Path | None) -> int:
-    """How many folds to draw, ten unless given."""
+def fold_count(folds: int | None, splits: Path | None = None, *, fair: str | None = None) -> int:
+    """How many folds to draw, ten unless given; three or more where ``fair`` names the option that
+    holds out a second one.
+    """
     if folds is not None and splits is not None:
         raise typer.BadParameter(
             f"`--folds` draws folds and `--splits` reads {splits}. Give one of them."
         )
+    if fair is not None and folds is not None and folds < 3:
+        raise typer.BadParameter(f"`{fair}` needs `--folds` of 3 or more, got {folds}.")
     return 10 if folds is None else folds
 
 

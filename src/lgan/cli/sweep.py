@@ -117,11 +117,7 @@ def sweep(
     """
     network_spec(model)
     place, stem = choose_device(device), name or f"{dataset}-{model}"
-    num_folds = fold_count(folds, splits)
-    if objective == "fair" and splits is None and num_folds < 3:
-        raise typer.BadParameter(
-            f"`--objective fair` needs `--folds` of 3 or more, got {num_folds}."
-        )
+    num_folds = fold_count(folds, splits, fair="--objective fair" if objective == "fair" else None)
     if storage is not None and sampler != "tpe":
         raise typer.BadParameter("`--storage` is for the sampler tpe; others keep a JSON file.")
     fixed = read_options(more) | ({} if epochs is None else {"epochs": epochs})

@@ -76,9 +76,7 @@ def cv(
         hidden=hidden, num_layers=layers, dropout=dropout, lr=lr, readout=readout,
         pair_code=pair_code, features=features, compress=compress, seed=seed,
     )  # fmt: skip
-    num_folds = fold_count(folds, splits)
-    if fair and splits is None and num_folds < 3:
-        raise typer.BadParameter(f"`--fair` needs `--folds` of 3 or more, got {num_folds}.")
+    num_folds = fold_count(folds, splits, fair="--fair" if fair else None)
     folder = output_folder(output, f"{dataset}-{model}", resume=resume, overwrite=overwrite)
     if isinstance(model_spec(model), KernelSpec):
         if resume:
@@ -166,7 +164,7 @@ def train(
     spec = network_spec(model)
     folder = output_folder(output, f"{dataset}-{model}-train", resume=resume, overwrite=overwrite)
     union = load_union(settings, root=root, mirror=mirror, seed=seed, device=place)
-    fold = choose_folds(dataset, None, union.y, fold_count(folds, None), seed=seed)
+    fold = choose_folds(dataset, None, union.y, fold_count(folds), seed=seed)
     epochs = settings.training.epochs
     with (
         resumable(folder, resume=resume),
