@@ -30,9 +30,17 @@ def test_a_search_ends_with_a_record_and_goes_on_when_told(lgan, tmp_path, space
     assert ran.code == 0, ran.err
     assert "best of 2 trials" in ran.out
     assert "Optimistic" in ran.out
-    assert "lgan cv triangles --model lgan" in ran.out
     path = tmp_path / "runs" / "sweep" / "triangles-lgan.json"
-    assert len(SweepRecord.load(path).trials) == 2
+    found = SweepRecord.load(path)
+    assert len(found.trials) == 2
+    command = ran.out.split("the winner: lgan ")[1].split()
+    assert command[:4] == ["cv", "triangles", "--model", "lgan"]
+    assert "iterations=1" in command
+    assert not any(word.startswith("lr_halving=") for word in command)  # as by default
+    again = lgan(*command, "--device", "cpu", "--output", "again", "--json")
+    won = {**found.head.fixed, **found.winner.params}
+    assert {**again.json["model"], **again.json["config"]}.items() >= won.items()
+    assert again.json["results"]["gin"]["mean"] == pytest.approx(found.winner.value)
 
     refused = lgan(*common, "--trials", 3)
     assert refused.code == 2

@@ -2,7 +2,16 @@ import json
 
 import pytest
 
-from lgan.sweep.space import KEEP_SHAPE, SPACES, check_space, points, read_space, shape_of
+from lgan.experiment import settings_for
+from lgan.sweep.space import (
+    KEEP_SHAPE,
+    SPACES,
+    all_fixed,
+    check_space,
+    points,
+    read_space,
+    shape_of,
+)
 from lgan.zoo import MODELS, NetworkSpec
 
 SPACE = {"lr": (0.1, 0.2), "hidden": (4, 8), "dropout": (0.0,)}
@@ -56,3 +65,14 @@ def test_a_file_that_is_no_space_is_refused(tmp_path, text):
 def test_a_wrong_space_is_refused_before_anything_runs(space, fixed, message):
     with pytest.raises(ValueError, match=message):
         check_space(space, "lgan", "MUTAG", fixed)
+
+
+@pytest.mark.parametrize("model", sorted(SPACES))
+def test_what_is_fixed_and_a_point_say_everything(model, monkeypatch):
+    fixed = all_fixed(SPACES[model], model, "MUTAG", {"epochs": 7})
+    point = next(points(SPACES[model]))
+    wanted = settings_for(model, "MUTAG", epochs=7, **point)
+    monkeypatch.setattr("lgan.experiment.settings.TUNED", {})
+    monkeypatch.setattr("lgan.experiment.settings.BASE", {"hidden": 3, "dropout": 0.9})
+    assert settings_for(model, "MUTAG", **fixed, **point) == wanted
+    assert not set(fixed) & set(point)

@@ -13,7 +13,7 @@ from rich.table import Table
 from lgan.cli import options
 from lgan.cli.screen import console, log, print_json, table
 from lgan.cli.setup import choose_device, fold_count, read_options
-from lgan.experiment import network_spec
+from lgan.experiment import network_spec, settings_for
 from lgan.sweep import (
     SPACES,
     Batch,
@@ -26,6 +26,7 @@ from lgan.sweep import (
     SweepRecord,
     Trial,
     Workers,
+    all_fixed,
     check_space,
     read_space,
     tune,
@@ -124,6 +125,7 @@ def sweep(
     choices = SPACES.get(model, {}) if space is None else read_space(space)
     choices = {key: some for key, some in choices.items() if key not in fixed}
     check_space(choices, model, dataset, fixed)
+    fixed = all_fixed(choices, model, dataset, fixed)
     head = Head(
         model=model, dataset=dataset, objective=objective, fixed=fixed, seed=seed, sampler=sampler,
         seeds=seeds,
@@ -284,10 +286,15 @@ def _finish(found: SweepRecord, path: Path, *, plot: bool, as_json: bool) -> Non
 def _command(found: SweepRecord) -> str:
     """The command that runs the winner again."""
     assert found.winner is not None
-    settings = {**found.head.fixed, **found.winner.params}
     head = found.head
+    settings = {**head.fixed, **found.winner.params}
+    usual = settings_for(head.model, head.dataset).flat()
     texts = [f"lgan cv {head.dataset} --model {head.model}"]
-    texts += [f"--set {name}={json.dumps(value)}" for name, value in settings.items()]
+    texts += [
+        f"--set {name}={json.dumps(value)}"
+        for name, value in settings.items()
+        if value != usual.get(name)
+    ]
     texts.append(
         f"--folds {head.folds}" if head.folds.isdigit() else f"--splits FOLDER/{head.folds}"
     )

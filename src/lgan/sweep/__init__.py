@@ -2,7 +2,7 @@
 
 from lgan.sweep.evaluate import Batch, evaluate
 from lgan.sweep.record import Head, SweepRecord
-from lgan.sweep.space import SPACES, Space, check_space, read_space
+from lgan.sweep.space import SPACES, Space, all_fixed, check_space, read_space
 from lgan.sweep.study import JsonStudy, Study
 from lgan.sweep.trial import Outcome, Trial
 from lgan.sweep.tune import tune
@@ -22,6 +22,7 @@ __all__ = [
     "SweepRecord",
     "Trial",
     "Workers",
+    "all_fixed",
     "check_space",
     "evaluate",
     "read_space",

@@ -22,7 +22,7 @@ class Head:
         dataset: Name of the data set.
         objective: ``gin`` or ``fair``.
         space: Choices by setting.
-        fixed: Settings that all trials share.
+        fixed: All other settings, which the trials share; once only those that were given.
         folds: Number of folds drawn, or the name of the folder of published ones.
         seed: Seed of folds, weights and proposals.
         sampler: ``random``, ``grid`` or ``tpe``.
@@ -41,15 +41,20 @@ class Head:
 
     def check_same(self, before: dict[str, Any], where: str) -> None:
         """Refuse to go on with another search than the one begun."""
-        now = json.loads(json.dumps(asdict(self)))
-        before = {"seeds": Head.seeds, **before}
-        changed = [name for name in now if before.get(name) != now[name]]
+        now = _flat(json.loads(json.dumps(asdict(self))))
+        before = _flat({"seeds": Head.seeds, **before})
+        # Early records name only the settings that were given.
+        changed = [name for name, value in now.items() if before.get(name, value) != value]
         if changed:
-            listed = "; ".join(f"{name}: {before.get(name)} → {now[name]}" for name in changed)
+            listed = "; ".join(f"{name}: {before[name]} → {now[name]}" for name in changed)
             raise ValueError(
                 f"The search in {where} was begun with other settings: {listed}. "
                 "Go on with the same, or give the new one another `--name`."
             )
+
+
+def _flat(head: dict[str, Any]) -> dict[str, Any]:
+    return {**{name: value for name, value in head.items() if name != "fixed"}, **head["fixed"]}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,16 @@ from typing import Any
 from lgan.experiment import network_spec, settings_for
 from lgan.train.loop import OWN
 
-__all__ = ["KEEP_SHAPE", "SPACES", "Space", "check_space", "points", "read_space", "shape_of"]
+__all__ = [
+    "KEEP_SHAPE",
+    "SPACES",
+    "Space",
+    "all_fixed",
+    "check_space",
+    "points",
+    "read_space",
+    "shape_of",
+]
 
 # Choices by name of the setting, as `lgan.experiment.settings_for` takes it.
 Space = dict[str, tuple[Any, ...]]
@@ -94,6 +103,21 @@ def check_space(space: Space, model: str, dataset: str, fixed: Mapping[str, Any]
             settings = settings_for(model, dataset, **{**fixed, name: choice})
             if spec.fit is None:  # otherwise some options come from the data set
                 spec.build(1, 1, 1, **settings.options)
+
+
+def all_fixed(
+    space: Space, model: str, dataset: str, fixed: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Every setting outside the space: those given, and the defaults of today.
+
+    Defaults change when a search finds better ones, and what was run must not change with them.
+
+    Example:
+        >>> all_fixed({"lr": (0.1, 0.01)}, "gin", "MUTAG", {"epochs": 5})["hidden"]
+        32
+    """
+    settings = settings_for(model, dataset, **fixed).flat()
+    return {name: value for name, value in settings.items() if name not in {*space, "seed"}}
 
 
 def shape_of(params: Mapping[str, Any]) -> dict[str, Any]:
