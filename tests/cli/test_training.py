@@ -52,6 +52,10 @@ def test_options_reach_model_and_training(lgan, tmp_path):
     assert ran.json["model"] == {
         "name": "lgan", "hidden": 8, "num_layers": 2, "dropout": 0.25, "readout": "max",
         "features": "degree", "compress": False,
+        # and those that nobody gave, so that the record holds them all
+        "branches": "both", "code_map": "linear", "comb": "deepsets", "fusion": "concat",
+        "head_layers": 1, "include_input": False, "pair_code": "none", "residual": False,
+        "squash": False,
     }  # fmt: skip
     config = ran.json["config"]
     assert (config["lr"], config["seed"], config["batch_size"]) == (0.5, 7, 9)
@@ -210,7 +214,7 @@ def test_folder_with_a_run_is_kept_unless_told_otherwise(command, lgan, tmp_path
         (["--readout", "mean"], "model readout sum → mean"),
         (["--features", "degree"], "node features 1 →"),
         (["--folds", 4], "folds "),
-        (["--set", "squash=true"], "model squash None → True"),
+        (["--set", "squash=true"], "model squash False → True"),
     ],
 )
 def test_resuming_with_other_options_names_them(arguments, message, lgan):

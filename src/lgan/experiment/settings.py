@@ -96,7 +96,8 @@ def settings_for(model: str, dataset: str, **given: Any) -> Settings:
     _check_types(given, spec)
     usual = {**BASE, "readout": about.readout, "features": about.features, "compress": True}
     usual["seed"] = TrainConfig.seed  # some kernels draw at random too
-    chosen = {**usual, **spec.defaults, **TUNED.get(model, {}).get(dataset, {}), **given}
+    tuned = TUNED.get(model, {}).get(dataset, {})
+    chosen = {**_signature(spec), **usual, **spec.defaults, **tuned, **given}
     compress = bool(chosen["compress"]) and isinstance(spec, NetworkSpec) and spec.compress
     return Settings(
         model=model,
@@ -112,6 +113,18 @@ def settings_for(model: str, dataset: str, **given: Any) -> Settings:
 def accepted(spec: NetworkSpec | KernelSpec) -> set[str]:
     """Options that a model takes, by the signature of what builds it."""
     return {p.name for p in _parameters(spec) if p.kind is p.KEYWORD_ONLY} - {"progress"}
+
+
+def _signature(spec: NetworkSpec | KernelSpec) -> dict[str, Any]:
+    """What a model takes for its options unless told; named too, since that may change."""
+    if isinstance(spec, NetworkSpec) and spec.fit is not None:
+        return {}  # what is not given, the data set decides
+    parameters = {p.name: p.default for p in _parameters(spec) if p.name in accepted(spec)}
+    return {
+        name: value
+        for name, value in parameters.items()
+        if value is not inspect.Parameter.empty and value is not None
+    }
 
 
 def _parameters(spec: NetworkSpec | KernelSpec) -> list[inspect.Parameter]:
