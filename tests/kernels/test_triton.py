@@ -133,15 +133,18 @@ rows = SparseRows(*(
     torch.tensor(values, device=device).to(kind)
     for values, kind in [([0, 3, 3, 4], torch.int64), ([0, 1, 4, 1], torch.int32),
                          ([0, 1, 3, 3, 3, 4], torch.int64), ([0, 0, 2, 0], torch.int32)]))
-results = []
-for name in ("triton", "torch"):
-    leaf = x[:, :5].clone().requires_grad_()
-    with kernels.backend(name):
-        out = row_sum(leaf, rows)
-    (out * out).sum().backward()
-    results.append((out, leaf.grad))
-for got, want in zip(*results):
-    agree(got, want)
+weighted = SparseRows.regular(
+    torch.tensor([[0, 4], [4, 1], [1, 0]], device=device), torch.rand(3, 2).to(device), 5)
+for pattern in (rows, weighted):
+    results = []
+    for name in ("triton", "torch"):
+        leaf = x[:, :5].clone().requires_grad_()
+        with kernels.backend(name):
+            out = row_sum(leaf, pattern)
+        (out * out).sum().backward()
+        results.append((out, leaf.grad))
+    for got, want in zip(*results):
+        agree(got, want)
 print("agreed")
 """
 

@@ -151,14 +151,32 @@ def test_all_backends_agree_on_gradients_of_codes(comb, code_map):
 
 def test_spread_counts_are_told_apart_and_colours_stay_bits():
     counts = torch.cat([torch.arange(300), torch.tensor([10**6, 10**12])])
-    features = spread(code_features(counts[:, None], "triangles"), "triangles")
+    features = spread(code_features(counts[:, None], "triangles"))
     assert features.shape == (counts.numel(), KNOTS)
     torch.testing.assert_close(features.sum(1), torch.ones(counts.numel()))
     assert ((features > 0).sum(1) <= 2).all()
     assert torch.unique(features, dim=0).size(0) == counts.numel()
     codes = torch.tensor([[1, 2, 3, 4, 5, 0b101]])
-    bits = spread(code_features(codes, "local"), "local")[0, 5 * KNOTS :]
+    bits = spread(code_features(codes, "local"))[0, 5 * KNOTS :]
     assert bits.nonzero().flatten().tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("level", ["triangles", "full", "local"])
+def test_the_knots_of_codes_by_rows_are_those_of_the_spread_codes(level):
+    lines = lgan.EgoLines.from_edge_index(_graph().edge_index, _graph().num_nodes).coded(level)
+    conv = lgan.LGANConv(3, 4, pair_code=level, code_map="spline").double()
+    dense = spread(lines.code_table.double())
+    assert dense.size(1) == conv.code.in_channels
+    offsets = conv._offsets(lines, torch.float64)
+    torch.testing.assert_close(offsets, dense @ conv.code.weight)
+    share = torch.randn_like(offsets)
+    [grad] = torch.autograd.grad((offsets * share).sum(), conv.code.weight)
+    torch.testing.assert_close(grad, dense.t() @ share)
+
+
+def test_counts_at_the_last_knot_and_beyond_stay_there():
+    features = spread(torch.tensor([[31.0], [31.5], [40.0]], dtype=torch.float64))
+    assert features[:, -2:].tolist() == [[1, 0], [0, 1], [0, 1]]
 
 
 def test_codes_are_stored_once_and_survive_a_cache():

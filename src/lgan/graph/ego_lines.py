@@ -14,11 +14,12 @@ import torch
 from torch import Tensor
 
 from lgan.graph.edges import undirected_pairs
-from lgan.graph.pair_codes import code_features, pair_codes
+from lgan.graph.pair_codes import code_features, knot_weights, pair_codes, spread_channels
 from lgan.graph.segments import group_by, lengths_to_ptr
 from lgan.graph.triangles import Backend, opposite_nodes, pair_triangles
 from lgan.graph.twins import twin_classes
 from lgan.kernels import Incidence
+from lgan.kernels.row_sum import SparseRows
 
 __all__ = ["FIELDS", "EgoLines"]
 
@@ -217,6 +218,13 @@ class EgoLines:
             mask=self.mask,
             side_mask=self.side_mask,
         )
+
+    @cached_property
+    def code_knots(self) -> SparseRows:
+        """What :func:`lgan.graph.pair_codes.spread` makes of ``code_table``, by rows."""
+        assert self.code_table is not None
+        column, weight = knot_weights(self.code_table.double())
+        return SparseRows.regular(column, weight, spread_channels(self.code_table.size(1)))
 
     def masked(self, mask: Tensor, side_mask: Tensor | None = None) -> "EgoLines":
         r"""The same graph with every pair present to some degree, differentiable in the mask.

@@ -24,7 +24,16 @@ from torch import Tensor
 from lgan.graph.expansion import expand_classes
 from lgan.graph.pair_colours import pair_colours, refuse_dense
 
-__all__ = ["LEVELS", "check_level", "code_channels", "code_features", "pair_codes", "spread"]
+__all__ = [
+    "LEVELS",
+    "check_level",
+    "code_channels",
+    "code_features",
+    "knot_weights",
+    "pair_codes",
+    "spread",
+    "spread_channels",
+]
 
 LEVELS: dict[str, tuple[str, ...]] = {
     "none": (),
@@ -86,16 +95,15 @@ def check_level(level: str) -> None:
         raise ValueError(f"The pair code must be one of {', '.join(LEVELS)}, got {level!r}.")
 
 
-def code_channels(level: str, *, knots: bool = False) -> int:
-    """Numbers a network reads of every pair; more where counts are :func:`spread`.
+def code_channels(level: str) -> int:
+    """Numbers a network reads of every pair.
 
     Example:
         >>> code_channels("full")
         4
     """
     check_level(level)
-    count = KNOTS if knots else 1
-    return sum(COLOUR_BITS if name == "C" else count for name in LEVELS[level])
+    return sum(COLOUR_BITS if name == "C" else 1 for name in LEVELS[level])
 
 
 def code_features(codes: Tensor, level: str) -> Tensor:
@@ -108,7 +116,26 @@ def code_features(codes: Tensor, level: str) -> Tensor:
     return features.float()
 
 
-def spread(features: Tensor, level: str) -> Tensor:
+def knot_weights(features: Tensor) -> tuple[Tensor, Tensor]:
+    """The knots on both sides of every count, and how near they are; the bits of a colour.
+
+    Args:
+        features: What :func:`code_features` returns ``[U, c]``.
+
+    Returns:
+        Columns and values of what is not zero in :func:`spread`, ``[U, e]`` both.
+    """
+    counts = _num_counts(features.size(1))
+    place = (features[:, :counts] / KNOT_STEP).clamp(max=KNOTS - 1)
+    below = place.long().clamp(max=KNOTS - 2)
+    above = place - below
+    first = below + KNOTS * torch.arange(counts, device=features.device)
+    rest = torch.arange(KNOTS * counts, spread_channels(features.size(1)), device=features.device)
+    column = torch.cat([first, first + 1, rest.expand(features.size(0), -1)], 1)
+    return column, torch.cat([1 - above, above, features[:, counts:]], 1)
+
+
+def spread(features: Tensor) -> Tensor:
     """Codes as features, each count as weights of the two knots beside its logarithm.
 
     A linear map of them is any function of a count that is linear between knots, while one of the
@@ -116,17 +143,29 @@ def spread(features: Tensor, level: str) -> Tensor:
 
     Args:
         features: What :func:`code_features` returns ``[U, c]``.
-        level: Level of the code.
 
     Example:
-        >>> spread(torch.tensor([[0.75]]), "triangles")[0, :4].tolist()
+        >>> spread(torch.tensor([[0.75]]))[0, :4].tolist()
         [0.0, 0.5, 0.5, 0.0]
     """
-    counts = sum(name != "C" for name in LEVELS[level])
-    knots = torch.arange(KNOTS, dtype=features.dtype, device=features.device)
-    place = (features[:, :counts, None] / KNOT_STEP).clamp(max=KNOTS - 1)
-    weights = (1 - (place - knots).abs()).clamp(min=0)
-    return torch.cat([weights.flatten(1), features[:, counts:]], 1)
+    column, weight = knot_weights(features)
+    return weight.new_zeros((features.size(0), spread_channels(features.size(1)))).scatter(
+        1, column, weight
+    )
+
+
+def spread_channels(channels: int) -> int:
+    """Columns of :func:`spread`, of codes with so many numbers.
+
+    Example:
+        >>> spread_channels(code_channels("full"))
+        256
+    """
+    return channels + (KNOTS - 1) * _num_counts(channels)
+
+
+def _num_counts(channels: int) -> int:
+    return channels % COLOUR_BITS  # a colour has all its bits or is not there
 
 
 def _counts(pair_index: Tensor, num_nodes: int, level: str, multiplicity: Tensor | None) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["ByNode", "Incidence", "Neighbours", "Pieces"]
+__all__ = ["ByNode", "Incidence", "Neighbours", "Pieces", "row_ptr"]
 
 # Entries in a piece of a row, and the mean length of rows from which on they are cut.
 PIECE = 128
@@ -173,11 +173,11 @@ class Incidence:
         del opposite_pair
         side_order = torch.argsort(side_row, stable=True)
         return ByNode(
-            target_ptr=_row_ptr(row, nodes),
+            target_ptr=row_ptr(row, nodes),
             target_pair=col[order],
             target_weight=weight[order],
             target_ends=ends[order],
-            side_ptr=_row_ptr(side_row, nodes),
+            side_ptr=row_ptr(side_row, nodes),
             side_pair=side_col[side_order],
             side_weight=side[side_order],
         )
@@ -213,7 +213,8 @@ class Incidence:
             )
 
 
-def _row_ptr(row: Tensor, rows: int) -> Tensor:
+def row_ptr(row: Tensor, rows: int) -> Tensor:
+    """Where each of ``rows`` rows begins among entries sorted by row ``[rows + 1]`` int64."""
     ptr = torch.zeros(rows + 1, dtype=torch.int64, device=row.device)
     torch.cumsum(torch.bincount(row, minlength=rows), 0, out=ptr[1:])
     return ptr

@@ -1,4 +1,4 @@
-"""Sums over a sparse pattern of zeros and ones, with the transpose at hand.
+"""Products with a sparse matrix, mostly of zeros and ones, with the transpose at hand.
 
 Both directions walk rows, so that nothing is added atomically and results repeat bit for bit.
 """
@@ -10,25 +10,44 @@ import torch
 from torch import Tensor
 
 from lgan.kernels import ops, torch_any
+from lgan.kernels.incidence import row_ptr
 
 __all__ = ["SparseRows", "row_sum"]
 
 
 @dataclass(frozen=True)
 class SparseRows:
-    """A matrix of zeros and ones by rows, and its transpose by rows.
+    """A sparse matrix by rows, and its transpose by rows.
 
     Attributes:
         ptr: Where the entries of each row begin ``[R + 1]`` int64.
         col: Their columns ``[M]`` int32 or int64.
         back_ptr: Where the entries of each column begin ``[C + 1]`` int64.
         back_col: Their rows ``[M]``.
+        weight: The entries ``[M]``; ones unless given.
+        back_weight: The same in the order of the transpose.
     """
 
     ptr: Tensor
     col: Tensor
     back_ptr: Tensor
     back_col: Tensor
+    weight: Tensor | None = None
+    back_weight: Tensor | None = None
+
+    @staticmethod
+    def regular(col: Tensor, weight: Tensor, columns: int) -> "SparseRows":
+        """A matrix with as many entries in every row, ``col`` and ``weight`` ``[R, e]``."""
+        rows, each = col.shape
+        order = torch.argsort(col.flatten(), stable=True)
+        return SparseRows(
+            ptr=torch.arange(rows + 1, device=col.device) * each,
+            col=col.flatten(),
+            back_ptr=row_ptr(col.flatten(), columns),
+            back_col=order // each,
+            weight=weight.flatten(),
+            back_weight=weight.flatten()[order],
+        )
 
     @staticmethod
     def symmetric(ptr: Tensor, col: Tensor) -> "SparseRows":
@@ -38,7 +57,9 @@ class SparseRows:
     @property
     def transposed(self) -> "SparseRows":
         """The transpose."""
-        return SparseRows(self.back_ptr, self.back_col, self.ptr, self.col)
+        return SparseRows(
+            self.back_ptr, self.back_col, self.ptr, self.col, self.back_weight, self.weight
+        )
 
     @property
     def row_lengths(self) -> Tensor:
@@ -47,7 +68,7 @@ class SparseRows:
 
 
 def row_sum(x: Tensor, rows: SparseRows) -> Tensor:
-    """For every row the sum of the ``x`` of its columns, ``[*, C, F]`` to ``[*, R, F]``.
+    """For every row the weighted sum of the ``x`` of its columns, ``[*, C, F]`` to ``[*, R, F]``.
 
     Example:
         >>> ptr, col = torch.tensor([0, 2, 3]), torch.tensor([0, 1, 1])
@@ -64,10 +85,15 @@ def row_sum(x: Tensor, rows: SparseRows) -> Tensor:
         )
     chosen = ops.backend_of(x)
     if chosen == "torch":
-        one = x.new_ones(rows.col.numel())
-        return torch_any.segment_sum(x.index_select(-2, rows.col.long()), one, rows.ptr)
+        weight = _weight(rows, x)
+        weight = x.new_ones(rows.col.numel()) if weight is None else weight
+        return torch_any.segment_sum(x.index_select(-2, rows.col.long()), weight, rows.ptr)
     out: Tensor = _RowSum.apply(x if x.dim() == 3 else x.unsqueeze(0), rows, chosen)
     return out if x.dim() == 3 else out.squeeze(0)
+
+
+def _weight(rows: SparseRows, x: Tensor) -> Tensor | None:
+    return None if rows.weight is None else rows.weight.to(x.dtype)
 
 
 class _RowSum(torch.autograd.Function):
@@ -78,17 +104,20 @@ class _RowSum(torch.autograd.Function):
         ctx.rest = (rows, backend)
         x = x.detach().contiguous()
         out = x.new_zeros((x.size(0), rows.ptr.numel() - 1, x.size(2)))
+        weight = _weight(rows, x)
         if backend == "triton":
             from lgan.kernels.triton_gpu import gather_rows
 
-            gather_rows(rows.ptr, rows.col, None, x, out, width=x.size(2))
+            gather_rows(rows.ptr, rows.col, weight, x, out, width=x.size(2))
             return out
         from lgan.kernels import row_sum_numba
         from lgan.kernels.threads import in_threads
 
-        arrays = [array.numpy() for array in (x, rows.ptr, rows.col, out)]
+        loop = row_sum_numba.row_sum if weight is None else row_sum_numba.weighted_row_sum
+        tensors = (x, rows.ptr, rows.col, weight, out)
+        arrays = [tensor.numpy() for tensor in tensors if tensor is not None]
         work = x.size(0) * rows.col.numel() * x.size(2)
-        in_threads(row_sum_numba.row_sum, x.size(0), x.size(2), work, *arrays)
+        in_threads(loop, x.size(0), x.size(2), work, *arrays)
         return out
 
     @staticmethod

@@ -7,7 +7,8 @@ from torch import Tensor, nn
 
 from lgan import kernels
 from lgan.graph import EgoLines
-from lgan.graph.pair_codes import code_channels, spread
+from lgan.graph.pair_codes import code_channels, spread, spread_channels
+from lgan.kernels.row_sum import row_sum
 from lgan.nn.linear import EVERYTHING, Linear, check_categories
 from lgan.nn.norm import BatchNorm
 
@@ -108,7 +109,8 @@ class LGANConv(nn.Module):
         width = out_channels
         both = width if branches == "target" else 2 * width
         self.pair = Linear(in_channels, both)
-        channels = code_channels(pair_code, knots=code_map == "spline")
+        channels = code_channels(pair_code)
+        channels = spread_channels(channels) if code_map == "spline" else channels
         self.pair_code = pair_code
         self.code_map = code_map
         self.code = Linear(channels, both, bias=False) if channels else None
@@ -239,9 +241,12 @@ class LGANConv(nn.Module):
         assert lines.code_table is not None
         columns = slice(self.out_channels) if self._silent(lines) else EVERYTHING
         codes = lines.code_table
+        if self.code_map == "spline" and codes.device.type == "cpu":
+            # A row has two knots of 64 for every count: a product with the others is a waste.
+            return row_sum(self.code.weight[..., columns], lines.code_knots)
         if self.code_map == "spline":
             # Before any rounding to half precision, which would merge counts that are close.
-            codes = spread(codes.to(torch.promote_types(dtype, torch.float32)), self.pair_code)
+            codes = spread(codes.to(torch.promote_types(dtype, torch.float32)))
         offsets: Tensor = self.code(codes.to(dtype), columns=columns)
         return offsets
 
