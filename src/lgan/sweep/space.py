@@ -105,9 +105,7 @@ def check_space(space: Space, model: str, dataset: str, fixed: Mapping[str, Any]
                 spec.build(1, 1, 1, **settings.options)
 
 
-def all_fixed(
-    space: Space, model: str, dataset: str, fixed: Mapping[str, Any]
-) -> dict[str, Any]:
+def all_fixed(space: Space, model: str, dataset: str, fixed: Mapping[str, Any]) -> dict[str, Any]:
     """Every setting outside the space: those given, and the defaults of today.
 
     Defaults change when a search finds better ones, and what was run must not change with them.
