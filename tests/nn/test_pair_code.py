@@ -174,6 +174,31 @@ def test_the_knots_of_codes_by_rows_are_those_of_the_spread_codes(level):
     torch.testing.assert_close(grad, dense.t() @ share)
 
 
+def test_curves_run_in_mixed_precision():
+    graph = lgan.EgoLineGraph(pair_code="full")(_graph())
+    model = _model("full", code_map="spline").float()
+    graph.x = graph.x.float()
+    exact = model(graph)
+    with torch.autocast("cpu", torch.bfloat16):
+        rounded = model(graph)
+    torch.testing.assert_close(rounded.float(), exact, rtol=0.1, atol=0.1)
+
+
+@pytest.mark.gpu
+def test_curves_on_the_gpu_are_those_on_the_cpu():
+    union = lgan.load("motifs-ba", pair_code="full")
+    torch.manual_seed(0)
+    model = lgan.LGAN(union.num_features, 8, 2, pair_code="full", code_map="spline")
+    batch, cuda = union.batch(torch.arange(4)), union.to("cuda").batch(torch.arange(4).cuda())
+    gradients = []
+    for place, graphs in (("cpu", batch), ("cuda", cuda)):
+        model.to(place).zero_grad()
+        model(graphs).square().sum().backward()
+        gradients.append([p.grad.cpu().clone() for p in model.parameters()])
+    for got, expected in zip(*gradients, strict=True):
+        torch.testing.assert_close(got, expected, rtol=1e-3, atol=1e-4)
+
+
 def test_counts_at_the_last_knot_and_beyond_stay_there():
     features = spread(torch.tensor([[31.0], [31.5], [40.0]], dtype=torch.float64))
     assert features[:, -2:].tolist() == [[1, 0], [0, 1], [0, 1]]

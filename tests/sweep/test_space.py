@@ -3,6 +3,7 @@ import json
 import pytest
 
 from lgan.experiment import settings_for
+from lgan.experiment.settings import accepted
 from lgan.sweep.space import (
     KEEP_SHAPE,
     SPACES,
@@ -72,6 +73,7 @@ def test_what_is_fixed_and_a_point_say_everything(model, monkeypatch):
     fixed = all_fixed(SPACES[model], model, "MUTAG", {"epochs": 7})
     point = next(points(SPACES[model]))
     wanted = settings_for(model, "MUTAG", epochs=7, **point)
+    assert accepted(MODELS[model]).difference(MODELS[model].fitted) <= set(fixed) | set(point)
     monkeypatch.setattr("lgan.experiment.settings.TUNED", {})
     monkeypatch.setattr("lgan.experiment.settings.BASE", {"hidden": 3, "dropout": 0.9})
     assert settings_for(model, "MUTAG", **fixed, **point) == wanted

@@ -67,11 +67,17 @@ def test_another_search_under_the_same_name_is_refused(head, tmp_path):
 
 
 def test_a_search_goes_on_with_the_settings_it_was_begun_with(head, tmp_path):
-    begun = head()
-    JsonStudy(tmp_path / "a.json", begun).propose(1)  # an early record: only what was given
-    JsonStudy(tmp_path / "a.json", head(fixed={**begun.fixed, "lr_halving": 50})).propose(1)
+    given = head().fixed
+    begun = head(fixed={**given, "lr_halving": 50, "comb": "linear"})
+    JsonStudy(tmp_path / "a.json", begun).propose(1)
+    JsonStudy(tmp_path / "a.json", begun).propose(1)
     with pytest.raises(ValueError, match=r"other settings: lr_halving: 50 → 20\. Go on"):
         JsonStudy(tmp_path / "a.json", head(fixed={**begun.fixed, "lr_halving": 20}))
+    with pytest.raises(ValueError, match=r"lr_halving: 50 → None; comb: linear → None\. Go on"):
+        JsonStudy(tmp_path / "a.json", head())
+    JsonStudy(tmp_path / "early.json", head()).propose(1)
+    with pytest.raises(ValueError, match=r"lr_halving: None → 50; comb: None → linear\. Go on"):
+        JsonStudy(tmp_path / "early.json", begun)
 
 
 def test_an_exhausted_space_proposes_nothing(head, tmp_path):

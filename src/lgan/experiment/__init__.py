@@ -9,11 +9,12 @@ from lgan.experiment.run import (
     run_kernel,
     run_network,
 )
-from lgan.experiment.settings import BASE, Settings, settings_for
+from lgan.experiment.settings import BASE, Settings, default_options, settings_for
 
 __all__ = [
     "BASE",
     "Settings",
+    "default_options",
     "factory",
     "fitted",
     "network_spec",

@@ -10,7 +10,7 @@ from lgan.experiment.tuned import TUNED
 from lgan.train import TrainConfig
 from lgan.zoo import KernelSpec, NetworkSpec, model_spec
 
-__all__ = ["BASE", "Settings", "settings_for"]
+__all__ = ["BASE", "Settings", "default_options", "settings_for"]
 
 # What holds for every network unless its paper, a search or the user says otherwise.
 BASE: dict[str, Any] = {"hidden": 32, "num_layers": 4, "dropout": 0.0}
@@ -97,7 +97,7 @@ def settings_for(model: str, dataset: str, **given: Any) -> Settings:
     usual = {**BASE, "readout": about.readout, "features": about.features, "compress": True}
     usual["seed"] = TrainConfig.seed  # some kernels draw at random too
     tuned = TUNED.get(model, {}).get(dataset, {})
-    chosen = {**_signature(spec), **usual, **spec.defaults, **tuned, **given}
+    chosen = {**default_options(spec), **usual, **spec.defaults, **tuned, **given}
     compress = bool(chosen["compress"]) and isinstance(spec, NetworkSpec) and spec.compress
     return Settings(
         model=model,
@@ -115,15 +115,15 @@ def accepted(spec: NetworkSpec | KernelSpec) -> set[str]:
     return {p.name for p in _parameters(spec) if p.kind is p.KEYWORD_ONLY} - {"progress"}
 
 
-def _signature(spec: NetworkSpec | KernelSpec) -> dict[str, Any]:
-    """What a model takes for its options unless told; named too, since that may change."""
-    if isinstance(spec, NetworkSpec) and spec.fit is not None:
-        return {}  # what is not given, the data set decides
-    parameters = {p.name: p.default for p in _parameters(spec) if p.name in accepted(spec)}
+def default_options(spec: NetworkSpec | KernelSpec) -> dict[str, Any]:
+    """What a model takes for its options unless told, or unless the data set decides."""
+    decided = spec.fitted if isinstance(spec, NetworkSpec) else ()
     return {
-        name: value
-        for name, value in parameters.items()
-        if value is not inspect.Parameter.empty and value is not None
+        p.name: p.default
+        for p in _parameters(spec)
+        if p.name in accepted(spec).difference(decided)
+        and p.default is not p.empty
+        and p.default is not None
     }
 
 

@@ -123,7 +123,7 @@ def knot_weights(features: Tensor) -> tuple[Tensor, Tensor]:
         features: What :func:`code_features` returns ``[U, c]``.
 
     Returns:
-        Columns and values of what is not zero in :func:`spread`, ``[U, e]`` both.
+        Columns of :func:`spread` and what it has there, ``[U, e]`` both; all others are zero.
     """
     counts = _num_counts(features.size(1))
     place = (features[:, :counts] / KNOT_STEP).clamp(max=KNOTS - 1)

@@ -160,7 +160,7 @@ class Incidence:
         other = u != v  # the pair of a class with itself touches its node once, with both ends
         row, col = torch.cat([u, v[other]]), torch.cat([pair, pair[other]])
         weight = torch.cat([at_u, at_v[other]])
-        ends = torch.where(u == v, 2.0, 1.0)
+        ends = torch.where(u == v, 2, 1).float()
         ends = torch.cat([ends, ends[other]])
         order = torch.argsort(row, stable=True)
 

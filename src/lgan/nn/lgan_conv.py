@@ -243,7 +243,7 @@ class LGANConv(nn.Module):
         codes = lines.code_table
         if self.code_map == "spline" and codes.device.type == "cpu":
             # A row has two knots of 64 for every count: a product with the others is a waste.
-            return row_sum(self.code.weight[..., columns], lines.code_knots)
+            return row_sum(self.code.weight[..., columns], lines.code_knots).to(dtype)
         if self.code_map == "spline":
             # Before any rounding to half precision, which would merge counts that are close.
             codes = spread(codes.to(torch.promote_types(dtype, torch.float32)))

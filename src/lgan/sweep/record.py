@@ -22,7 +22,7 @@ class Head:
         dataset: Name of the data set.
         objective: ``gin`` or ``fair``.
         space: Choices by setting.
-        fixed: All other settings, which the trials share; once only those that were given.
+        fixed: All other settings, which the trials share; in early records those given.
         folds: Number of folds drawn, or the name of the folder of published ones.
         seed: Seed of folds, weights and proposals.
         sampler: ``random``, ``grid`` or ``tpe``.
@@ -43,10 +43,10 @@ class Head:
         """Refuse to go on with another search than the one begun."""
         now = _flat(json.loads(json.dumps(asdict(self))))
         before = _flat({"seeds": Head.seeds, **before})
-        # Early records name only the settings that were given.
-        changed = [name for name, value in now.items() if before.get(name, value) != value]
+        names = dict.fromkeys([*now, *before])
+        changed = [name for name in names if before.get(name) != now.get(name)]
         if changed:
-            listed = "; ".join(f"{name}: {before[name]} → {now[name]}" for name in changed)
+            listed = "; ".join(f"{name}: {before.get(name)} → {now.get(name)}" for name in changed)
             raise ValueError(
                 f"The search in {where} was begun with other settings: {listed}. "
                 "Go on with the same, or give the new one another `--name`."
@@ -54,7 +54,8 @@ class Head:
 
 
 def _flat(head: dict[str, Any]) -> dict[str, Any]:
-    return {**{name: value for name, value in head.items() if name != "fixed"}, **head["fixed"]}
+    own = {name: head.get(name) for name in Head.__dataclass_fields__ if name != "fixed"}
+    return {**own, **head["fixed"]}
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,15 @@
 """Cross-validation records, as far as a table reads them."""
 
 import hashlib
-import inspect
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from lgan.data import DATASETS
-from lgan.experiment import settings_for
+from lgan.experiment import default_options, settings_for
 from lgan.train import TrainConfig
 from lgan.zoo import MODELS, KernelSpec, NetworkSpec
 
@@ -153,7 +152,7 @@ def _read(path: Path) -> Run:
 def _normal(about: dict[str, Any], config: dict[str, Any], dataset: str) -> dict[str, Any]:
     """Settings that can be compared: what an older record does not name had its default then."""
     name = about["name"]
-    usual = _options(name) if name in MODELS else {}
+    usual = default_options(MODELS[name]) if name in MODELS else {}
     if isinstance(MODELS.get(name), NetworkSpec):
         usual |= asdict(TrainConfig())
     if dataset in DATASETS:
@@ -161,15 +160,3 @@ def _normal(about: dict[str, Any], config: dict[str, Any], dataset: str) -> dict
     given = {**usual, **about, **config}
     plain: dict[str, Any] = json.loads(json.dumps(given))
     return {key: plain[key] for key in sorted(plain) if key not in NOT_SETTINGS}
-
-
-def _options(model: str) -> dict[str, Any]:
-    """Options of a model with a plain default, by its signature."""
-    spec = MODELS[model]
-    build: Callable[..., Any] = spec.build if isinstance(spec, NetworkSpec) else spec.grams
-    parameters = inspect.signature(build).parameters.values()
-    return {
-        p.name: p.default
-        for p in parameters
-        if p.kind is p.KEYWORD_ONLY and isinstance(p.default, (str, int, float, bool, tuple))
-    }

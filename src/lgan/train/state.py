@@ -58,7 +58,7 @@ class RunState:
         """Put everything as it was, in place, and return how many epochs were done."""
         stored, metadata = load_tensors(self.path)
         before, settings = json.loads(metadata.get("settings", "{}")), self.fingerprint
-        keys = dict.fromkeys([*settings, *before])  # an option that is not named has its default
+        keys = dict.fromkeys([*settings, *before])
         changed = [key for key in keys if before.get(key) != settings.get(key)]
         if changed:
             listed = ", ".join(f"{key} {before.get(key)} → {settings.get(key)}" for key in changed)

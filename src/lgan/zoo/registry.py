@@ -45,6 +45,7 @@ class NetworkSpec:
         lift: The transform it needs for given options.
         rows: Rows of its largest activations for every graph ``[G]``; by default the nodes.
         fit: Options that the data set decides, from it and the options given.
+        fitted: Names of these options.
         check: Raises an error, before any training, for a data set it cannot do; called with all
             settings of the experiment.
         defaults: Settings of its own paper that differ from :data:`lgan.experiment.BASE`.
@@ -60,6 +61,7 @@ class NetworkSpec:
     lift: Callable[[Options], Lift] | None = None
     rows: Callable[[GraphUnion], Tensor] | None = None
     fit: Callable[[GraphUnion, Options], Options] | None = None
+    fitted: tuple[str, ...] = ()
     check: Callable[[GraphUnion, Options], None] | None = None
     defaults: Options = field(default_factory=dict)
     source: str = "the protocol of Xu et al., 2019"
@@ -137,6 +139,7 @@ MODELS: dict[str, ModelSpec] = {
         reference="Niepert et al., Learning Convolutional Neural Networks for Graphs, ICML 2016",
         lift=receptive_fields,
         fit=mean_size,
+        fitted=("num_fields",),
         defaults={"hidden": 128, "field_size": 10, "dropout": 0.5, "lr": 0.001},
         source="the paper's single architecture, k = 10; it tunes epochs and batch size on each "
         "set, so that these are those of Xu et al., 2019, and Adam at its usual rate replaces "
@@ -149,6 +152,7 @@ MODELS: dict[str, ModelSpec] = {
         "Classification, AAAI 2018",
         captured=True,
         fit=sort_pool_size,
+        fitted=("k",),
         defaults={
             "dropout": 0.5,
             "epochs": 300,
