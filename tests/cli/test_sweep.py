@@ -53,6 +53,14 @@ def test_a_search_ends_with_a_record_and_goes_on_when_told(lgan, tmp_path, space
     assert "begun with other settings: seed: 0 → 9" in other.err
 
 
+def test_resuming_nothing_says_so_and_begins(lgan, space):
+    common = ["sweep", *SMALL, "--space", space, "--sampler", "grid", "--trials", 1, "--resume"]
+    ran = lgan(*common)
+    assert ran.code == 0
+    assert "no study triangles-lgan in runs/sweep to resume: a new one begins." in ran.err
+    assert "to resume" not in lgan(*common).err
+
+
 def test_overwrite_starts_anew_and_plot_draws(lgan, tmp_path, space):
     common = ["sweep", *SMALL, "--space", space, "--sampler", "grid", "--trials", 2]
     assert lgan(*common).code == 0

@@ -134,7 +134,7 @@ def sweep(
     )  # fmt: skip
     folder = output or Path("runs") / "sweep"
     record = folder / f"{stem}.json"
-    _look(folder, stem, resume=resume, overwrite=overwrite)
+    _look(folder, stem, storage, resume=resume, overwrite=overwrite)
     shared = Batch(
         model=model, dataset=dataset, params=[], fixed=fixed, objective=objective,
         folds=num_folds,
@@ -165,7 +165,7 @@ def sweep(
     _finish(study.record(), record, plot=plot, as_json=as_json)
 
 
-def _look(folder: Path, stem: str, *, resume: bool, overwrite: bool) -> None:
+def _look(folder: Path, stem: str, storage: str | None, *, resume: bool, overwrite: bool) -> None:
     """Look for an earlier study of that name, which must be expected."""
     if resume and overwrite:
         raise typer.BadParameter("`--resume` and `--overwrite` exclude each other. Choose one.")
@@ -175,6 +175,9 @@ def _look(folder: Path, stem: str, *, resume: bool, overwrite: bool) -> None:
             f"{there[0]} already holds a study. Add `--resume` to go on, `--overwrite` to start "
             "anew, or choose another `--name`."
         )
+    if resume and not there and storage is None:  # a database is asked later
+        note = f"There is no study {stem} in {folder} to resume: a new one begins."
+        log.print(note, soft_wrap=True, markup=False, highlight=False)
 
 
 def _remove(folder: Path, stem: str, storage: str | None) -> None:
