@@ -32,7 +32,6 @@ TUNED: dict[str, dict[str, dict[str, Any]]] = {
         },
         "PROTEINS": {
             "average": 0.9,
-            "batch_size": 16,
             "dropout": 0.0,
             "epochs": 200,
             "hidden": 32,
