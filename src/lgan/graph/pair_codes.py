@@ -149,9 +149,8 @@ def spread(features: Tensor) -> Tensor:
         [0.0, 0.5, 0.5, 0.0]
     """
     column, weight = knot_weights(features)
-    return weight.new_zeros((features.size(0), spread_channels(features.size(1)))).scatter(
-        1, column, weight
-    )
+    zero = weight.new_zeros((features.size(0), spread_channels(features.size(1))))
+    return zero.scatter(1, column, weight)
 
 
 def spread_channels(channels: int) -> int:

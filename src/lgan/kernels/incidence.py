@@ -214,7 +214,7 @@ class Incidence:
 
 
 def row_ptr(row: Tensor, rows: int) -> Tensor:
-    """Where each of ``rows`` rows begins among entries sorted by row ``[rows + 1]`` int64."""
+    """Where each of ``rows`` rows begins once entries are sorted by row ``[rows + 1]`` int64."""
     ptr = torch.zeros(rows + 1, dtype=torch.int64, device=row.device)
     torch.cumsum(torch.bincount(row, minlength=rows), 0, out=ptr[1:])
     return ptr
