@@ -117,13 +117,11 @@ def accepted(spec: NetworkSpec | KernelSpec) -> set[str]:
 
 def default_options(spec: NetworkSpec | KernelSpec) -> dict[str, Any]:
     """What a model takes for its options unless told, or unless the data set decides."""
-    decided = spec.fitted if isinstance(spec, NetworkSpec) else ()
+    names = accepted(spec).difference(spec.fitted if isinstance(spec, NetworkSpec) else ())
     return {
         p.name: p.default
         for p in _parameters(spec)
-        if p.name in accepted(spec).difference(decided)
-        and p.default is not p.empty
-        and p.default is not None
+        if p.name in names and p.default not in (p.empty, None)
     }
 
 
