@@ -11,7 +11,7 @@ import typer
 
 from lgan.bench import BENCHMARKS, BenchConfig, Record, Row
 from lgan.cli import options
-from lgan.cli.screen import log, print_json, table
+from lgan.cli.screen import activity, log, print_json, table
 from lgan.cli.setup import choose_device
 from lgan.train.environment import environment
 
@@ -55,11 +55,11 @@ def bench(
     mode = "quick" if quick else "full" if full else "default"
     records, failed = {}, []
     for number, name in enumerate(chosen, 1):
-        with _threads(threads), log.status("") as status:
+        with _threads(threads), activity() as tell:
             title = f"[bold]{name}[/] ({number} of {len(chosen)})"
             config = BenchConfig(
                 device=place, quick=quick, full=full, root=root, mirror=mirror, seed=seed,
-                progress=lambda text, title=title: status.update(f"{title}: {text}"),  # type: ignore[misc]
+                progress=lambda text, title=title: tell(f"{title}: {text}"),  # type: ignore[misc]
             )  # fmt: skip
             config.progress("starting")
             try:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from lgan._version import __version__
-from lgan.cli.screen import log
+from lgan.cli.screen import activity
 from lgan.data import RawGraphs, dataset_spec, node_features
 from lgan.experiment import Settings, network_spec, settings_for
 from lgan.explain import Attribution, attribute
@@ -136,9 +136,9 @@ class Explainer:
             pair_code=self.settings.pair_code,
         ).to(self.device)  # fmt: skip
         found = []
-        with log.status("") as status:
+        with activity() as tell:
             for i in range(union.num_graphs):
-                status.update(f"explaining {i + 1} of {union.num_graphs}")
+                tell(f"explaining {i + 1} of {union.num_graphs}")
                 one = union.batch(torch.tensor([i], device=self.device))
                 scores = attribute(
                     self.model, one, self.target, steps=self.steps, of=WHAT, method=self.method,

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from lgan.cli import options
-from lgan.cli.screen import log
+from lgan.cli.screen import activity
 from lgan.cli.setup import choose_device
 from lgan.cli.tabular import Format, show
 from lgan.tables.explanations import explanation_grids, read_explanations
@@ -49,11 +49,11 @@ def explanations(
 
         given = {} if epochs is None else {"epochs": epochs}
         for name in names or CASES:
-            with log.status("") as status:
+            with activity() as tell:
                 score_explanations(
                     name, seeds=range(seeds), limit=limit, methods=methods or METHODS, root=root,
                     mirror=mirror, device=choose_device(device), given=given,
-                    progress=status.update,
+                    progress=tell,
                 ).save(output / f"{name}.json")  # fmt: skip
     _show(output, names, form)
 

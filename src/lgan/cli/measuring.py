@@ -12,7 +12,7 @@ import typer
 
 from lgan.bench.child import call_in_child
 from lgan.cli import options
-from lgan.cli.screen import log
+from lgan.cli.screen import activity, log
 from lgan.cli.setup import choose_device
 from lgan.cli.tabular import Format, show
 from lgan.data import DATASETS
@@ -107,14 +107,14 @@ def _measure_brec(brec: Path, rows: list[str] | None, output: Path, *, trained: 
         before = {count.row for count in ExpressivityRecord.load(path).counts}
         _keep(path, len(before - set(rows or REFINEMENTS)), "rows")
     measures: list[Any] = [measure_trained] if trained else [measure_refinement, measure_network]
-    with log.status("") as status:
+    with activity() as tell:
         for name in rows or REFINEMENTS:
             for measure in measures:
                 if measure is not measure_refinement and name not in NETWORKS:
                     continue
                 title = f"{name}: {measure.__name__.removeprefix('measure_')}"
-                status.update(title)
-                shown = {"progress": lambda done, t=title: status.update(f"{t}, {done:.0%}")}
+                tell(title)
+                shown = {"progress": lambda done, t=title: tell(f"{t}, {done:.0%}")}
                 counts.append(measure(name, pairs, **(shown if trained else {})))
                 ExpressivityRecord(counts, environment(torch.device("cpu"))).save(path)
 
@@ -177,14 +177,14 @@ def _measure_costs(
         _keep(path, len(before - set(product(models, datasets))), "cells")
     cells: list[Cost] = []
     of = len(models) * len(datasets)
-    with log.status("") as status:
+    with activity() as tell:
 
         def told(cost: Cost) -> None:
             cells.append(cost)
             RuntimeRecord(cells, where).save(path)  # hours of measuring should not end in nothing
-            status.update(f"{len(cells)} of {of} cells, last {cost.model} on {cost.dataset}")
+            tell(f"{len(cells)} of {of} cells, last {cost.model} on {cost.dataset}")
 
-        status.update(f"0 of {of} cells")
+        tell(f"0 of {of} cells")
         run = partial(call_in_child, timeout=limit)
         measure_costs(models, datasets, run, arguments, told)
     if any(cell.epoch is not None for cell in cells) and find_spec("matplotlib") is not None:

@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,7 +25,15 @@ from rich.text import Text
 
 from lgan.train.loop import Curves, OnEpoch
 
-__all__ = ["console", "epoch_progress", "log", "print_json", "reading_progress", "table"]
+__all__ = [
+    "activity",
+    "console",
+    "epoch_progress",
+    "log",
+    "print_json",
+    "reading_progress",
+    "table",
+]
 
 console = Console()
 # Progress and notes go to standard error, so that standard output is the result alone.
@@ -37,6 +45,31 @@ QUIET = 30.0
 class _Rate(ProgressColumn):
     def render(self, task: Task) -> Text:
         return Text(f"{task.speed:.1f}/s" if task.speed else "", style="progress.data.speed")
+
+
+class _Lines:
+    """Tells a line now and then where there is no terminal that could show a bar."""
+
+    def __init__(self) -> None:
+        self.said = time.monotonic()
+
+    def __call__(self, line: str) -> None:
+        if not log.is_terminal and time.monotonic() >= self.said + QUIET:
+            self.said = time.monotonic()
+            log.print(line, soft_wrap=True, highlight=False)
+
+
+@contextmanager
+def activity() -> Iterator[Callable[[str], None]]:
+    """A spinner beside a text that changes; a line now and then where there is no terminal."""
+    lines = _Lines()
+    with log.status("") as status:
+
+        def update(text: str) -> None:
+            status.update(text)
+            lines(text)
+
+        yield update
 
 
 @contextmanager
@@ -54,19 +87,15 @@ def epoch_progress(title: str, epochs: int, fold_sizes: list[int]) -> Iterator[O
     )
     with Progress(*columns, console=log, disable=not log.is_terminal) as progress:
         task = progress.add_task(title, total=epochs, note="")
-        said = time.monotonic()
+        lines = _Lines()
 
         def update(epoch: int, curves: Curves) -> None:
-            nonlocal said
             folds = min(len(fold_sizes), curves.test.size(0))
             share = curves.test[:folds, :epoch].sum(0) / sum(fold_sizes[:folds])
             loss = float(curves.loss[:, epoch - 1].mean())
             note = f"loss {loss:.3f}  held-out {share[-1]:.1%}  best epoch {share.max():.1%}"
             progress.update(task, completed=epoch, note=note)
-            if not log.is_terminal and time.monotonic() >= said + QUIET:
-                said = time.monotonic()
-                line = f"{title.strip()}: epoch {epoch} of {epochs}  {note}"
-                log.print(line, soft_wrap=True, markup=False, highlight=False)
+            lines(escape(f"{title.strip()}: epoch {epoch} of {epochs}  {note}"))
 
         yield update
 
@@ -74,8 +103,10 @@ def epoch_progress(title: str, epochs: int, fold_sizes: list[int]) -> Iterator[O
 @contextmanager
 def reading_progress(name: str, *, fitting: bool = False) -> Iterator[Any]:
     """A bar over the files of a data set, and then a spinner while its structure is built; or one
-    over the matrices and folds of a kernel that is fitted.
+    over the matrices and folds of a kernel that is fitted. A line now and then where there is no
+    terminal.
     """
+    doing, lines = f"{'fitting' if fitting else 'reading'} {name}", _Lines()
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -83,10 +114,11 @@ def reading_progress(name: str, *, fitting: bool = False) -> Iterator[Any]:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=log, transient=True, disable=not log.is_terminal) as progress:
-        task = progress.add_task(f"{'fitting' if fitting else 'reading'} {name}", total=1.0)
+        task = progress.add_task(doing, total=1.0)
 
         def update(done: float) -> None:
             progress.update(task, completed=done)
+            lines(f"{doing}: {done:.0%}")
             if done >= 1 and not fitting:
                 progress.update(task, description=f"merging twins, listing triangles of {name}",
                                 total=None)  # fmt: skip

@@ -9,7 +9,7 @@ import typer
 from lgan import wl as laboratory
 from lgan._optional import require
 from lgan.cli import options
-from lgan.cli.screen import console, print_json, table
+from lgan.cli.screen import activity, console, print_json, table
 from lgan.data.pairs import BREC, load_brec
 from lgan.graph.named import NAMES, named_graph
 from lgan.wl.hierarchy import BREC_TESTS, brec_rows, small_graphs_rows
@@ -138,15 +138,14 @@ def _hierarchy(
     max_nodes: int, brec: Path | None, tests: list[str] | None, *, as_json: bool
 ) -> None:
     chosen = {} if tests is None else {"tests": tests}
-    with console.status("refining all connected graphs"):
-        small = list(small_graphs_rows(range(3, max_nodes + 1), **chosen))
     large = []
-    if brec is not None:
-        pairs = load_brec(brec)
-        for number, name in enumerate(tests or BREC_TESTS, 1):
-            of = len(tests or BREC_TESTS)
-            with console.status(f"BREC: {name} ({number} of {of})"):
-                large += list(brec_rows(pairs, tests=[name]))
+    with activity() as tell:
+        tell("refining all connected graphs")
+        small = list(small_graphs_rows(range(3, max_nodes + 1), **chosen))
+        pairs = {} if brec is None else load_brec(brec)
+        for number, name in enumerate((tests or BREC_TESTS) if pairs else (), 1):
+            tell(f"BREC: {name} ({number} of {len(tests or BREC_TESTS)})")
+            large += list(brec_rows(pairs, tests=[name]))
     if as_json:
         print_json({"small": [vars(r) for r in small], "brec": [vars(r) for r in large]})
         return
