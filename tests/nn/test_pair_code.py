@@ -188,7 +188,7 @@ def test_curves_run_in_mixed_precision():
 def test_curves_on_the_gpu_are_those_on_the_cpu():
     union = lgan.load("motifs-ba", pair_code="full")
     torch.manual_seed(0)
-    model = lgan.LGAN(union.num_features, 8, 2, pair_code="full", code_map="spline")
+    model = lgan.LGAN(union.num_features, 8, 2, pair_code="full", code_map="spline").double()
     batch, cuda = union.batch(torch.arange(4)), union.to("cuda").batch(torch.arange(4).cuda())
     gradients = []
     for place, graphs in (("cpu", batch), ("cuda", cuda)):
@@ -196,7 +196,7 @@ def test_curves_on_the_gpu_are_those_on_the_cpu():
         model(graphs).square().sum().backward()
         gradients.append([p.grad.cpu().clone() for p in model.parameters()])
     for got, expected in zip(*gradients, strict=True):
-        torch.testing.assert_close(got, expected, rtol=1e-3, atol=1e-4)
+        torch.testing.assert_close(got, expected, rtol=1e-6, atol=1e-8)
 
 
 def test_counts_at_the_last_knot_and_beyond_stay_there():

@@ -41,6 +41,14 @@ def code(graph: nx.Graph, t: int, p: int) -> tuple[int, ...]:
     return len(common), cycles, sum(k4), sum(k * k for k in k4)
 
 
+def rings_on(graph: nx.Graph, t: int, p: int) -> tuple[int, ...]:
+    cycles = nx.chordless_cycles(graph, length_bound=8)
+    on = [
+        len(c) for c in cycles if {t, p} in [{a, b} for a, b in zip(c, c[1:] + c[:1], strict=True)]
+    ]
+    return tuple(on.count(length) for length in range(3, 9))
+
+
 def inside(graph: nx.Graph, t: int) -> Iterable[tuple[int, int]]:
     return graph.subgraph(graph[t]).edges
 
@@ -64,6 +72,7 @@ NODE_RULES: dict[str, NodeRule] = {
     ),
     "code": lambda g, c, t: (c[t], bag((c[p], code(g, t, p)) for p in g[t])),
     "edge-tq": lambda g, c, t: (c[t], bag((c[p], code(g, t, p)[:2]) for p in g[t])),
+    "code-rings": lambda g, c, t: (c[t], bag((c[p], rings_on(g, t, p)) for p in g[t])),
     "nest-k4": lambda g, c, t: (
         c[t],
         bag(

@@ -17,6 +17,7 @@ LEVELS = {
     "cycles": ("edge-tq", 205),
     "full": ("code", 275),
     "claws": ("code-claws", 291),
+    "rings": ("code-rings", 294),
     "local": ("code-local", 320),
     "folklore": ("code-folklore", 356),
 }

@@ -137,6 +137,7 @@ BREC = {
     "code": (60, 50, 50, 20, 0, 95, 0),
     "ego-2-nest": (60, 50, 50, 20, 0, 100, 0),
     "code-claws": (60, 50, 50, 20, 16, 95, 0),
+    "code-rings": (60, 50, 50, 20, 19, 95, 0),
     "code-local": (60, 50, 50, 20, 16, 100, 24),
     "code-folklore": (60, 50, 50, 20, 16, 100, 60),
 }
@@ -147,10 +148,11 @@ TOTAL = {
     "code": 275,
     "ego-2-nest": 280,
     "code-claws": 291,
+    "code-rings": 294,
     "code-local": 320,
     "code-folklore": 356,
 }
-SLOW = ("2-fwl", "ego-2-1-wl", "ego-2-nest", "code-folklore")
+SLOW = ("2-fwl", "ego-2-1-wl", "ego-2-nest", "code-rings", "code-folklore")
 
 
 Pairs = dict[str, list[LabelledGraphs]]

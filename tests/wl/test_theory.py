@@ -236,6 +236,7 @@ def test_every_2wl_is_at_most_1wl_and_equal_without_labels(
         ("lgan-res", "1-wl-triangles"),
         ("code", "edge-tq"),
         ("code-claws", "code"),
+        ("code-rings", "edge-t"),
         ("code-local", "code-claws"),
         ("code-folklore", "code-local"),
         ("edge-tq", "edge-t"),

@@ -142,7 +142,7 @@ def test_key_names_the_length():
 def test_too_many_rings_are_refused_with_number_and_limit():
     union = union_of([nx.complete_graph(9), nx.cycle_graph(5)])
     with pytest.raises(ValueError, match=r"small has \d+ rings of up to 6 nodes or more, above the "
-                       r"limit of 20 for CW Networks\. Choose a smaller `max_ring`"):  # fmt: skip
+                       r"limit of 20\. Choose a smaller `max_ring`"):  # fmt: skip
         union.lifted(cw_lift(max_rings=20))
 
 

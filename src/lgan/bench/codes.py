@@ -19,7 +19,7 @@ from lgan.train.loop import Job
 __all__ = ["codes"]
 
 SETS = ("MUTAG", "PTC_GIN", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI", "Mutagenicity", "COLLAB")
-COUNTED = ("triangles", "cycles", "full", "claws")
+COUNTED = ("triangles", "cycles", "full", "claws", "rings")
 # Sets whose epoch is timed with the full code and without.
 EPOCHS = ("MUTAG", "PROTEINS", "IMDB-BINARY")
 PLAIN = "the same without codes"

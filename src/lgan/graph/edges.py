@@ -1,9 +1,15 @@
 """Validation and canonical form of an undirected ``edge_index``."""
 
+from typing import Any
+
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-__all__ = ["undirected_pairs", "validate_edge_index"]
+__all__ = ["Integers", "neighbour_lists", "undirected_pairs", "validate_edge_index"]
+
+Integers = NDArray[np.integer[Any]]
 
 _INTEGERS = (torch.int64, torch.int32, torch.int16, torch.uint8, torch.int8)
 
@@ -55,3 +61,21 @@ def undirected_pairs(edge_index: Tensor, num_nodes: int) -> Tensor:
     if key.numel() > 1 and not bool((key[1:] > key[:-1]).all()):
         key = torch.unique(key)
     return torch.stack([key // max(num_nodes, 1), key % max(num_nodes, 1)])
+
+
+def neighbour_lists(pair_index: Tensor, num_nodes: int) -> tuple[Integers, Integers, Integers]:
+    """Where the neighbours of each node begin, the neighbours in increasing order, and the edges.
+
+    Shapes:
+        ``[N + 1]``, ``[2 P]``, and ``[2 P]``.
+    """
+    from lgan.kernels.listing_numba import counting_sort
+
+    u, v = pair_index.to(torch.int32).numpy()
+    pairs = np.arange(u.size, dtype=np.int32)
+    # Pairs are in lexicographic order: first come the smaller neighbours of a node, then the
+    # larger ones, both in increasing order.
+    row = np.concatenate([v, u])
+    node, count = counting_sort(row, np.concatenate([u, v]), num_nodes)
+    pair, _ = counting_sort(row, np.concatenate([pairs, pairs]), num_nodes)
+    return np.concatenate([[0], np.cumsum(count)]), node, pair

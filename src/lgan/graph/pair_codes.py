@@ -8,6 +8,7 @@ With ``k_q`` the number of K4 on the triangle ``t, p, q``, the code of an edge `
 ``S1``   ``Σ_q k_q`` over its triangles
 ``S2``   ``Σ_q k_q²`` over its triangles
 ``U``    ``Σ m²`` over its claws, ``m`` the common neighbours of a claw's leaves
+``Rn``   chordless cycles (rings) of n nodes on it, n from 4 to 8
 ``C``    a colour that knows all these and more, see :func:`pair_colours`
 =======  ==================================================================
 
@@ -23,6 +24,7 @@ from torch import Tensor
 
 from lgan.graph.expansion import expand_classes
 from lgan.graph.pair_colours import pair_colours, refuse_dense
+from lgan.graph.rings import ring_counts
 
 __all__ = [
     "LEVELS",
@@ -43,7 +45,9 @@ LEVELS: dict[str, tuple[str, ...]] = {
     "claws": ("T", "Q", "S1", "S2", "U"),
     "local": ("T", "Q", "S1", "S2", "U", "C"),
     "folklore": ("T", "Q", "S1", "S2", "U", "C"),
+    "rings": ("T", "R4", "R5", "R6", "R7", "R8"),
 }
+LONGEST_RING = 8
 # A colour is given to a network bit by bit.
 COLOUR_BITS = 63
 # Where a count is told from another when it is spread: 0, e^½ - 1, e - 1, … up to 10^13.
@@ -61,7 +65,8 @@ def pair_codes(
 
     ``T`` costs O(m · arboricity), ``Q`` O(Σ d²) at most, ``S1`` and ``S2`` the sum over all
     triangles of their least degree, ``U`` O(Σ d³ · words), with words of 64 nodes two steps
-    away. Memory is O(n + m), without ``C``.
+    away. Rings are searched for along induced paths: at once in molecules, refused within a
+    minute in large dense graphs. Memory is O(n + m), without ``C``.
 
     Args:
         pair_index: Pairs ``[2, P]`` as ``undirected_pairs`` returns them, of one graph or of a
@@ -70,7 +75,7 @@ def pair_codes(
         level: A name of ``LEVELS``: ``"none"``, ``"triangles"``, ``"cycles"``, ``"full"``,
             ``"claws"``, or with colours of pairs ``"local"`` (distance up to 3) and
             ``"folklore"`` (any distance). A colour is a category of 63 bits, the same wherever
-            the structure is the same: see :func:`pair_colours`.
+            the structure is the same: see :func:`pair_colours`. ``"rings"`` is for molecules.
         multiplicity: Twins each node stands for ``[num_nodes]``, if any were merged.
 
     Example:
@@ -192,7 +197,12 @@ def _counts(pair_index: Tensor, num_nodes: int, level: str, multiplicity: Tensor
         columns.append(count_cycles(ptr, node, k, order, owner, other))
     if "S1" in LEVELS[level]:
         columns += count_k4(ptr, node, pair, k, u, v, closed)
-    return torch.from_numpy(np.stack(columns, axis=1)).to(pair_index.device)
+    counts = torch.from_numpy(np.stack(columns, axis=1))
+    if "R4" in LEVELS[level]:
+        counts = torch.cat(
+            [counts, ring_counts(pair_index.cpu(), torch.from_numpy(k), LONGEST_RING)], 1
+        )
+    return counts.to(pair_index.device)
 
 
 def _apart(pair_index: Tensor, level: str, k: Tensor) -> Tensor:

@@ -35,7 +35,8 @@ class LGAN(nn.Module):
         fusion: How the two aggregations meet, see :class:`LGANConv`.
         branches: Pairs that speak, see :class:`LGANConv`.
         pair_code: Structural code of the pairs, see :class:`LGANConv`: ``"none"`` (the paper),
-            ``"triangles"``, ``"cycles"``, ``"full"``, ``"claws"``, ``"local"``, ``"folklore"``.
+            ``"triangles"``, ``"cycles"``, ``"full"``, ``"claws"``, ``"local"``, ``"folklore"``, or
+            ``"rings"``, for molecules.
         code_map: How a count of the code is read, see :class:`LGANConv`.
         squash: Tame the sums over pairs, see :class:`LGANConv`; for dense graphs.
         readout: ``"sum"``, ``"mean"`` or ``"max"`` over the nodes of a graph.

@@ -48,7 +48,7 @@ SPACES: dict[str, Space] = {
     "lgan-res": _LGAN,
     "lgan-code": {
         **_LGAN,
-        "pair_code": ("triangles", "cycles", "full"),
+        "pair_code": ("triangles", "cycles", "full", "rings"),
         "code_map": ("linear", "spline"),
     },
     # Xu et al. tune width, batch size, dropout and the epoch.

@@ -37,6 +37,7 @@ REFINEMENTS = {
     "lgan-res + cycles": "edge-tq",
     "lgan-res + full": "code",
     "lgan-res + claws": "code-claws",
+    "lgan-res + rings": "code-rings",
     "lgan-res + local": "code-local",
     "lgan-res + folklore": "code-folklore",
     "1-WL": "1-wl",
@@ -48,7 +49,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "lgan-res": {"residual": True},
     **{
         f"lgan-res + {level}": {"residual": True, "pair_code": level}
-        for level in ("triangles", "cycles", "full", "claws", "local", "folklore")
+        for level in ("triangles", "cycles", "full", "claws", "rings", "local", "folklore")
     },
 }
 WIDTH, LAYERS = 16, 5

@@ -50,6 +50,7 @@ BREC_TESTS = (
     "code",
     "ego-2-nest",
     "code-claws",
+    "code-rings",
     "code-local",
     "code-folklore",
 )

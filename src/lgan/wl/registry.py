@@ -127,6 +127,13 @@ _ROWS = (
         partial(code_wl, level="claws"),
     ),
     RefinementSpec(
+        "code-rings",
+        "1-wl with triangles and rings (chordless cycles) of 4 to 8 nodes counted on every edge",
+        "at least edge-t; incomparable with 2-fwl",
+        "nodes",
+        partial(code_wl, level="rings"),
+    ),
+    RefinementSpec(
         "code-local",
         "1-wl with the colour of every edge after 4 rounds of 2-fwl-3 begun with code-claws",
         "at least code-claws; incomparable with 2-fwl",

@@ -1,11 +1,8 @@
 """Which cells lie on which, laid out for sums in both directions."""
 
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from lgan.graph import Cells
@@ -16,11 +13,8 @@ __all__ = [
     "Incidences",
     "adjacency_rows",
     "incidence_cells",
-    "neighbour_lists",
     "refuse_merged_twins",
 ]
-
-Integers = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
@@ -76,24 +70,6 @@ def adjacency_rows(family: Cells, num_cells: int) -> SparseRows:
 def _row_ptr(row: Tensor, rows: int) -> Tensor:
     """Where each of some rows begins in the increasing list of the rows of entries ``[R + 1]``."""
     return torch.searchsorted(row, torch.arange(rows + 1, dtype=row.dtype, device=row.device))
-
-
-def neighbour_lists(pair_index: Tensor, num_nodes: int) -> tuple[Integers, Integers, Integers]:
-    """Where the neighbours of each node begin, the neighbours in increasing order, and the edges.
-
-    Shapes:
-        ``[N + 1]``, ``[2 P]``, and ``[2 P]``.
-    """
-    from lgan.kernels.listing_numba import counting_sort
-
-    u, v = pair_index.to(torch.int32).numpy()
-    pairs = np.arange(u.size, dtype=np.int32)
-    # Pairs are in lexicographic order: first come the smaller neighbours of a node, then the
-    # larger ones, both in increasing order.
-    row = np.concatenate([v, u])
-    node, count = counting_sort(row, np.concatenate([u, v]), num_nodes)
-    pair, _ = counting_sort(row, np.concatenate([pairs, pairs]), num_nodes)
-    return np.concatenate([[0], np.cumsum(count)]), node, pair
 
 
 def refuse_merged_twins(multiplicity: Tensor, what: str) -> None:

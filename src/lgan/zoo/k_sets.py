@@ -9,17 +9,16 @@ published experiments let the new node be adjacent to any node of the set.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from lgan.graph import Cells, GraphUnion, Lift
 from lgan.graph.cells import NODES
+from lgan.graph.edges import Integers, neighbour_lists
 from lgan.graph.segments import lengths_to_ptr
-from lgan.zoo.incidences import incidence_cells, neighbour_lists, refuse_merged_twins
+from lgan.zoo.incidences import incidence_cells, refuse_merged_twins
 
 __all__ = [
     "NODE_NEIGHBOURS",
@@ -49,8 +48,6 @@ MAX_NEIGHBOURS = 1 << 27
 MAX_TYPES = 1 << 13
 # Parts of the work between which progress is told.
 PARTS = 64
-
-Integers = NDArray[np.integer[Any]]
 
 
 def types_of_two(labels: int) -> int:

@@ -21,6 +21,8 @@ def list_rings(
     start: Array,
     length: Array,
     member: Array,
+    weight: Array,
+    on_edge: Array,
 ) -> tuple[int, int, int]:
     """Every chordless cycle of 3 to ``longest`` nodes whose least node lies in a range, once.
 
@@ -38,6 +40,9 @@ def list_rings(
         start: Filled with the least node of every cycle, as far as there is room.
         length: Filled with the number of its nodes.
         member: Filled with its edges, one after another.
+        weight: How many nodes each node stands for.
+        on_edge: At every edge and length, the cycles of the nodes stood for are added up
+            ``[P, longest + 1]``; nothing where it is empty.
 
     Returns:
         Cycles, their edges, and steps; all counted to the end even where there is no room, unless
@@ -82,6 +87,16 @@ def list_rings(
                                 member[edges + i] = edge[i]
                             member[edges + depth + 1] = pair[e]
                             member[edges + depth + 2] = to_root[new]
+                        if on_edge.size > 0:
+                            ways = weight[root] * weight[new]
+                            for i in range(depth + 1):
+                                ways *= weight[path[i]]
+                            before = root
+                            for i in range(depth + 1):
+                                on_edge[edge[i], size] += ways // (weight[before] * weight[path[i]])
+                                before = path[i]
+                            on_edge[pair[e], size] += ways // (weight[end] * weight[new])
+                            on_edge[to_root[new], size] += ways // (weight[new] * weight[root])
                         rings += 1
                         edges += size
                     continue
@@ -90,6 +105,7 @@ def list_rings(
                     continue
                 for inner in range(ptr[end], ptr[end + 1]):
                     blocked[node[inner]] += 1
+                steps += ptr[end + 1] - ptr[end]
                 depth += 1
                 path[depth], edge[depth], place[depth] = new, pair[e], ptr[new]
         for e in range(ptr[root], ptr[root + 1]):

@@ -1,0 +1,135 @@
+"""Rings: the chordless cycles of all graphs of a union at once."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lgan.graph.edges import Integers, neighbour_lists
+
+__all__ = ["MAX_RINGS", "MAX_STEPS", "RingSearch", "ring_counts"]
+
+MAX_RINGS = 1 << 24
+# Steps of the search, about a minute: a graph can have many long paths and yet few rings.
+MAX_STEPS = 1 << 34
+# Fewer where rings are but a code of the pairs, which a data set can do without.
+CODE_STEPS = 1 << 32
+# Parts of the search between which progress is told.
+PARTS = 64
+# Arrays that are not to be filled.
+NO_ROOM, NO_WEIGHT = np.empty(0, np.int32), np.empty(0, np.int64)
+NO_COUNTS = np.empty((0, 0), np.int64)
+
+Progress = Callable[[float], None]
+
+
+class RingSearch:
+    """The search for the chordless cycles of up to so many nodes.
+
+    Args:
+        pair_index: Canonical pairs ``[2, P]``.
+        num_nodes: Number of nodes.
+        longest: Nodes of the longest ring.
+        name: What an error calls the graphs.
+        advice: What an error says to choose where there are too many rings.
+    """
+
+    def __init__(
+        self, pair_index: Tensor, num_nodes: int, longest: int, *, name: str = "", advice: str
+    ) -> None:
+        self.name, self.longest, self.advice = name or "The set", longest, advice
+        self.ptr, self.node, self.pair = neighbour_lists(pair_index, num_nodes)
+        entries = np.linspace(0, self.node.size, PARTS + 1)[1:-1]
+        cuts = np.searchsorted(self.ptr[1:], entries)
+        self.parts = np.unique(np.concatenate([[0], cuts, [self.ptr.size - 1]])).tolist()
+
+    def count(
+        self,
+        max_rings: int = MAX_RINGS,
+        max_steps: int = MAX_STEPS,
+        progress: Progress = lambda _: None,
+    ) -> tuple[int, int]:
+        """How many rings there are and how many edges they have in all."""
+        return self._run(max_rings, max_steps, progress)
+
+    def fill(
+        self, rings: int, edges: int, progress: Progress = lambda _: None
+    ) -> tuple[Integers, Integers, Integers]:
+        """Least node and length of every ring, and the edges of all, each ring's in a round."""
+        start, length = np.empty(rings, np.int32), np.empty(rings, np.int32)
+        member = np.empty(edges, np.int32)
+        self._run(rings, MAX_STEPS, progress, room=(start, length, member))
+        return start, length, member
+
+    def on_edges(self, weight: Integers, max_steps: int) -> Integers:
+        """Rings of every length on every edge ``[P, longest + 1]``, not listed.
+
+        Args:
+            weight: Nodes that each node stands for ``[num_nodes]``: a ring counts as often as they
+                can be chosen.
+            max_steps: Steps the search may take.
+        """
+        found = np.zeros((self.node.size // 2, self.longest + 1), np.int64)
+        self._run(None, max_steps, lambda _: None, weight=weight, on_edge=found)
+        return found
+
+    def _run(
+        self,
+        max_rings: int | None,
+        max_steps: int,
+        progress: Progress,
+        *,
+        room: tuple[Integers, Integers, Integers] = (NO_ROOM, NO_ROOM, NO_ROOM),
+        weight: Integers = NO_WEIGHT,
+        on_edge: Integers = NO_COUNTS,
+    ) -> tuple[int, int]:
+        from lgan.graph.rings_numba import list_rings
+
+        start, length, member = room
+        rings = edges = steps = 0
+        for i in range(len(self.parts) - 1):
+            roots = (self.parts[i], self.parts[i + 1])
+            more = list_rings(
+                *(self.ptr, self.node, self.pair, roots, self.longest, max_steps - steps),
+                *(start[rings:], length[rings:], member[edges:], weight, on_edge),
+            )
+            rings, edges, steps = rings + more[0], edges + more[1], steps + more[2]
+            if max_rings is not None and rings > max_rings:
+                raise ValueError(
+                    f"{self.name} has {rings:,} rings of up to {self.longest} nodes or more, above "
+                    f"the limit of {max_rings:,}. {self.advice}"
+                )
+            if steps > max_steps:
+                raise ValueError(
+                    f"{self.name}: the search for rings of up to {self.longest} nodes takes more "
+                    f"than {max_steps:,} steps. {self.advice}"
+                )
+            progress((i + 1) / (len(self.parts) - 1))
+        return rings, edges
+
+
+def ring_counts(pair_index: Tensor, multiplicity: Tensor, longest: int) -> Tensor:
+    """Rings of 4, 5, … ``longest`` nodes on an edge of every pair ``[P, longest - 3]`` int64.
+
+    Two true twins never lie on one ring of four nodes or more, since a neighbour of one would be
+    a chord to the other. So the rings of the graph are those of its classes, each as often as
+    nodes can be chosen from its classes, and a pair of a class with itself has none.
+
+    Args:
+        pair_index: Pairs ``[2, P]`` of nodes or of classes of twins.
+        multiplicity: Twins each node stands for ``[num_nodes]``.
+        longest: Nodes of the longest ring.
+
+    Example:
+        >>> square = torch.tensor([[0, 0, 1, 2], [1, 2, 3, 3]])
+        >>> ring_counts(square, torch.tensor([1, 2, 1, 1]), 5).tolist()  # 1 stands for two
+        [[1, 0], [2, 0], [1, 0], [2, 0]]
+    """
+    pairs, k = pair_index.cpu(), multiplicity.cpu().long()
+    apart = pairs[0] != pairs[1]
+    advice = "Choose another pair code, such as 'full', or sparser graphs."
+    search = RingSearch(pairs[:, apart], k.numel(), longest, advice=advice)
+    counts = torch.zeros((pairs.size(1), longest - 3), dtype=torch.int64)
+    counts[apart] = torch.from_numpy(search.on_edges(k.numpy(), CODE_STEPS))[:, 4:]
+    return counts.to(pair_index.device)
