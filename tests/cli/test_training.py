@@ -250,10 +250,13 @@ def test_without_a_terminal_a_line_now_and_then_tells_the_progress(quiet, lines,
     assert ran.err.count("triangles lgan: epoch") == ran.err.count("held-out") == lines
 
 
-def test_without_a_terminal_lines_tell_what_a_kernel_and_a_measurement_do(lgan, monkeypatch):
+def test_without_a_terminal_lines_tell_what_a_kernel_does(lgan, monkeypatch):
     monkeypatch.setattr("lgan.cli.screen.QUIET", 0.0)
     ran = lgan("cv", "triangles", "--model", "wl", "--folds", 3, "--output", "out")
     assert "fitting wl: 100%" in ran.err.splitlines()
+
+
+def test_without_a_terminal_a_long_step_is_named_when_it_begins(lgan):
     ran = lgan("wl", "hierarchy", "--max-nodes", 4)
     assert ran.err.splitlines() == ["refining all connected graphs"]
 

@@ -55,3 +55,19 @@ def test_too_many_rings_are_refused_with_advice(limits, message):
     with pytest.raises(ValueError, match="Choose something else") as error:
         search.count(**limits)
     assert str(error.value).startswith(message)
+
+
+def test_large_classes_do_not_overflow_where_the_count_does_not():
+    counts = ring_counts(_pairs(nx.cycle_graph(8)), torch.full((8,), 300), 8)
+    assert counts[:, 4].tolist() == [300**6] * 8
+
+
+def test_a_code_gives_up_sooner_than_a_lift_and_says_what_to_choose(monkeypatch):
+    monkeypatch.setattr("lgan.graph.rings.CODE_STEPS", 100)
+    with pytest.raises(ValueError, match=r"more than 100 steps\. Choose another pair code"):
+        ring_counts(_pairs(nx.complete_bipartite_graph(6, 6)), torch.ones(12), 8)
+
+
+def test_a_ring_has_three_nodes_or_more():
+    with pytest.raises(ValueError, match="3 nodes or more, got a longest of 2"):
+        RingSearch(_pairs(nx.cycle_graph(3)), 3, 2, advice="")

@@ -79,7 +79,7 @@ def test_coded_models_do_not_depend_on_the_order_of_nodes_or_graphs(level, code_
 @pytest.mark.parametrize(
     "options", [{}, {"comb": "linear"}, {"code_map": "spline"}], ids=["plain", "linear", "spline"]
 )
-@pytest.mark.parametrize("level", ["triangles", "full", "claws", "local"])
+@pytest.mark.parametrize("level", ["triangles", "full", "claws", "local", "rings"])
 @given(twins=twin_graphs())
 @settings(max_examples=12, deadline=None)
 def test_compression_changes_nothing_with_codes(options, level, twins):

@@ -1,3 +1,6 @@
+import pytest
+
+from lgan.graph.pair_codes import LEVELS
 from lgan.tables.ablation import FULL, ablation_grid, variant_name
 from lgan.tables.records import read_runs
 
@@ -17,6 +20,12 @@ def test_a_variant_is_named_by_what_it_changes(record, folder):
         "residual (LGAN-res)",
         "without compression",
     ]
+
+
+@pytest.mark.parametrize("level", [level for level in LEVELS if level != "none"])
+def test_every_pair_code_is_a_variant_of_its_own(level, record, folder):
+    record("a", [4] * 5, pair_code=level)
+    assert [variant_name(run) for run in read_runs(folder)] == [f"pair code {level}"]
 
 
 def test_rows_are_compared_with_the_full_model_on_the_same_folds(record, folder):

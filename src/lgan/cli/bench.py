@@ -56,7 +56,7 @@ def bench(
     records, failed = {}, []
     for number, name in enumerate(chosen, 1):
         with _threads(threads), activity() as tell:
-            title = f"[bold]{name}[/] ({number} of {len(chosen)})"
+            title = f"{name} ({number} of {len(chosen)})"
             config = BenchConfig(
                 device=place, quick=quick, full=full, root=root, mirror=mirror, seed=seed,
                 progress=lambda text, title=title: tell(f"{title}: {text}"),  # type: ignore[misc]

@@ -1,6 +1,7 @@
 """What a person sees: progress, tables, and errors without a stack trace."""
 
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -50,23 +51,25 @@ class _Rate(ProgressColumn):
 class _Lines:
     """Tells a line now and then where there is no terminal that could show a bar."""
 
-    def __init__(self) -> None:
-        self.said = time.monotonic()
+    def __init__(self, *, at_once: bool = False) -> None:
+        self.said = -math.inf if at_once else time.monotonic()
 
     def __call__(self, line: str) -> None:
         if not log.is_terminal and time.monotonic() >= self.said + QUIET:
             self.said = time.monotonic()
-            log.print(line, soft_wrap=True, highlight=False)
+            log.print(line, soft_wrap=True, markup=False, highlight=False)
 
 
 @contextmanager
 def activity() -> Iterator[Callable[[str], None]]:
-    """A spinner beside a text that changes; a line now and then where there is no terminal."""
-    lines = _Lines()
+    """A spinner beside a text that changes; where there is no terminal a line at the beginning,
+    and then now and then.
+    """
+    lines = _Lines(at_once=True)
     with log.status("") as status:
 
         def update(text: str) -> None:
-            status.update(text)
+            status.update(escape(text))
             lines(text)
 
         yield update
@@ -95,7 +98,7 @@ def epoch_progress(title: str, epochs: int, fold_sizes: list[int]) -> Iterator[O
             loss = float(curves.loss[:, epoch - 1].mean())
             note = f"loss {loss:.3f}  held-out {share[-1]:.1%}  best epoch {share.max():.1%}"
             progress.update(task, completed=epoch, note=note)
-            lines(escape(f"{title.strip()}: epoch {epoch} of {epochs}  {note}"))
+            lines(f"{title.strip()}: epoch {epoch} of {epochs}  {note}")
 
         yield update
 
@@ -118,10 +121,12 @@ def reading_progress(name: str, *, fitting: bool = False) -> Iterator[Any]:
 
         def update(done: float) -> None:
             progress.update(task, completed=done)
-            lines(f"{doing}: {done:.0%}")
-            if done >= 1 and not fitting:
-                progress.update(task, description=f"merging twins, listing triangles of {name}",
-                                total=None)  # fmt: skip
+            if done < 1 or fitting:
+                lines(f"{doing}: {done:.0%}")
+                return
+            building = f"building {name}: twins, triangles, pair codes"
+            progress.update(task, description=building, total=None)
+            lines(building)
 
         yield update
 

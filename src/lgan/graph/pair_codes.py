@@ -9,12 +9,13 @@ With ``k_q`` the number of K4 on the triangle ``t, p, q``, the code of an edge `
 ``S2``   ``Σ_q k_q²`` over its triangles
 ``U``    ``Σ m²`` over its claws, ``m`` the common neighbours of a claw's leaves
 ``Rn``   chordless cycles (rings) of n nodes on it, n from 4 to 8
-``C``    a colour that knows all these and more, see :func:`pair_colours`
+``C``    a colour that knows ``T`` to ``U`` and more, see :func:`pair_colours`
 =======  ==================================================================
 
 The first four are counted, nothing is listed, and the counts of a graph of twin classes are those
 of the edges its pairs stand for: a class is a clique, so every count over neighbours becomes a
-weighted count over closed neighbourhoods. ``U`` and ``C`` need the twins apart again.
+weighted count over closed neighbourhoods. Rings are searched for among the classes. ``U`` and ``C``
+need the twins apart again.
 """
 
 import numpy as np

@@ -11,12 +11,13 @@ from lgan.graph.edges import Integers, neighbour_lists
 __all__ = ["MAX_RINGS", "MAX_STEPS", "RingSearch", "ring_counts"]
 
 MAX_RINGS = 1 << 24
-# Steps of the search, about a minute: a graph can have many long paths and yet few rings.
+# Steps of the search, a minute or two: a graph can have many long paths and yet few rings.
 MAX_STEPS = 1 << 34
 # Fewer where rings are but a code of the pairs, which a data set can do without.
 CODE_STEPS = 1 << 32
 # Parts of the search between which progress is told.
 PARTS = 64
+NO_LIMIT = int(np.iinfo(np.int64).max)
 # Arrays that are not to be filled.
 NO_ROOM, NO_WEIGHT = np.empty(0, np.int32), np.empty(0, np.int64)
 NO_COUNTS = np.empty((0, 0), np.int64)
@@ -38,6 +39,8 @@ class RingSearch:
     def __init__(
         self, pair_index: Tensor, num_nodes: int, longest: int, *, name: str = "", advice: str
     ) -> None:
+        if longest < 3:
+            raise ValueError(f"A ring has 3 nodes or more, got a longest of {longest}.")
         self.name, self.longest, self.advice = name or "The set", longest, advice
         self.ptr, self.node, self.pair = neighbour_lists(pair_index, num_nodes)
         entries = np.linspace(0, self.node.size, PARTS + 1)[1:-1]
@@ -59,15 +62,15 @@ class RingSearch:
         """Least node and length of every ring, and the edges of all, each ring's in a round."""
         start, length = np.empty(rings, np.int32), np.empty(rings, np.int32)
         member = np.empty(edges, np.int32)
-        self._run(rings, MAX_STEPS, progress, room=(start, length, member))
+        self._run(rings, NO_LIMIT, progress, room=(start, length, member))
         return start, length, member
 
     def on_edges(self, weight: Integers, max_steps: int) -> Integers:
         """Rings of every length on every edge ``[P, longest + 1]``, not listed.
 
         Args:
-            weight: Nodes that each node stands for ``[num_nodes]``: a ring counts as often as they
-                can be chosen.
+            weight: Nodes that each node stands for ``[num_nodes]``: a ring on an edge counts as
+                often as its other nodes can be chosen.
             max_steps: Steps the search may take.
         """
         found = np.zeros((self.node.size // 2, self.longest + 1), np.int64)
@@ -113,8 +116,9 @@ def ring_counts(pair_index: Tensor, multiplicity: Tensor, longest: int) -> Tenso
     """Rings of 4, 5, … ``longest`` nodes on an edge of every pair ``[P, longest - 3]`` int64.
 
     Two true twins never lie on one ring of four nodes or more, since a neighbour of one would be
-    a chord to the other. So the rings of the graph are those of its classes, each as often as
-    nodes can be chosen from its classes, and a pair of a class with itself has none.
+    a chord to the other. So the rings of the graph are those of its classes; on one edge a ring
+    counts as often as its other nodes can be chosen from their classes, and a pair of a class
+    with itself has none.
 
     Args:
         pair_index: Pairs ``[2, P]`` of nodes or of classes of twins.

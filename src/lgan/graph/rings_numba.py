@@ -41,8 +41,8 @@ def list_rings(
         length: Filled with the number of its nodes.
         member: Filled with its edges, one after another.
         weight: How many nodes each node stands for.
-        on_edge: At every edge and length, the cycles of the nodes stood for are added up
-            ``[P, longest + 1]``; nothing where it is empty.
+        on_edge: For every edge and length, cycles on one of the edges that it stands for are
+            added ``[P, longest + 1]``; nothing where it is empty.
 
     Returns:
         Cycles, their edges, and steps; all counted to the end even where there is no room, unless
@@ -52,6 +52,7 @@ def list_rings(
     to_root = np.full(num_nodes, -1, np.int64)  # the edge to the root, where there is one
     blocked = np.zeros(num_nodes, np.int32)  # inner nodes of the path that are adjacent
     path, edge = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    around = np.empty(longest, np.int64)  # the weights of a cycle, from the root on
     place = np.empty(longest, np.int64)  # the next neighbour to try, for each node of the path
     rings, edges, steps = 0, 0, 0
     for root in range(roots[0], roots[1]):
@@ -88,15 +89,13 @@ def list_rings(
                             member[edges + depth + 1] = pair[e]
                             member[edges + depth + 2] = to_root[new]
                         if on_edge.size > 0:
-                            ways = weight[root] * weight[new]
+                            around[0], around[size - 1] = weight[root], weight[new]
                             for i in range(depth + 1):
-                                ways *= weight[path[i]]
-                            before = root
+                                around[i + 1] = weight[path[i]]
                             for i in range(depth + 1):
-                                on_edge[edge[i], size] += ways // (weight[before] * weight[path[i]])
-                                before = path[i]
-                            on_edge[pair[e], size] += ways // (weight[end] * weight[new])
-                            on_edge[to_root[new], size] += ways // (weight[new] * weight[root])
+                                on_edge[edge[i], size] += _others(around, size, i)
+                            on_edge[pair[e], size] += _others(around, size, depth + 1)
+                            on_edge[to_root[new], size] += _others(around, size, depth + 2)
                         rings += 1
                         edges += size
                     continue
@@ -111,3 +110,12 @@ def list_rings(
         for e in range(ptr[root], ptr[root + 1]):
             to_root[node[e]] = -1
     return rings, edges, steps
+
+
+@njit(nogil=True, cache=True)
+def _others(around: Array, size: int, first: int) -> int:
+    """The product of the weights of a cycle, but for a node and the next one."""
+    product = 1
+    for i in range(first + 2, first + size):
+        product *= around[i % size]
+    return product

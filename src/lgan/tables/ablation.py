@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from lgan.graph.pair_codes import LEVELS
 from lgan.tables.cells import Cell, chosen_group, measure
 from lgan.tables.published import SETS
 from lgan.tables.records import Run
@@ -32,12 +33,7 @@ ROWS: dict[tuple[str, Any], str] = {
     ("fusion", "sum"): "fusion by sum",
     ("fusion", "mean"): "fusion by mean",
     ("fusion", "gate"): "fusion by gate",
-    ("pair_code", "triangles"): "pair code triangles",
-    ("pair_code", "cycles"): "pair code cycles",
-    ("pair_code", "full"): "pair code full",
-    ("pair_code", "claws"): "pair code claws",
-    ("pair_code", "local"): "pair code local",
-    ("pair_code", "folklore"): "pair code folklore",
+    **{("pair_code", level): f"pair code {level}" for level in LEVELS if level != "none"},
     ("code_map", "spline"): "counts as splines",
     ("squash", True): "squashed sums (asinh)",
     ("compress", False): "without compression",
