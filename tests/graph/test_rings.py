@@ -62,8 +62,8 @@ def test_large_classes_do_not_overflow_where_the_count_does_not():
     assert counts[:, 4].tolist() == [300**6] * 8
 
 
-def test_a_code_gives_up_sooner_than_a_lift_and_says_what_to_choose(monkeypatch):
-    monkeypatch.setattr("lgan.graph.rings.CODE_STEPS", 100)
+def test_a_code_that_takes_too_long_says_what_to_choose(monkeypatch):
+    monkeypatch.setattr("lgan.graph.rings.MAX_STEPS", 100)
     with pytest.raises(ValueError, match=r"more than 100 steps\. Choose another pair code"):
         ring_counts(_pairs(nx.complete_bipartite_graph(6, 6)), torch.ones(12), 8)
 

@@ -13,8 +13,6 @@ __all__ = ["MAX_RINGS", "MAX_STEPS", "RingSearch", "ring_counts"]
 MAX_RINGS = 1 << 24
 # Steps of the search, a minute or two: a graph can have many long paths and yet few rings.
 MAX_STEPS = 1 << 34
-# Fewer where rings are but a code of the pairs, which a data set can do without.
-CODE_STEPS = 1 << 32
 # Parts of the search between which progress is told.
 PARTS = 64
 NO_LIMIT = int(np.iinfo(np.int64).max)
@@ -135,5 +133,5 @@ def ring_counts(pair_index: Tensor, multiplicity: Tensor, longest: int) -> Tenso
     advice = "Choose another pair code, such as 'full', or sparser graphs."
     search = RingSearch(pairs[:, apart], k.numel(), longest, advice=advice)
     counts = torch.zeros((pairs.size(1), longest - 3), dtype=torch.int64)
-    counts[apart] = torch.from_numpy(search.on_edges(k.numpy(), CODE_STEPS))[:, 4:]
+    counts[apart] = torch.from_numpy(search.on_edges(k.numpy(), MAX_STEPS))[:, 4:]
     return counts.to(pair_index.device)
