@@ -67,7 +67,7 @@ def pair_codes(
     ``T`` costs O(m · arboricity), ``Q`` O(Σ d²) at most, ``S1`` and ``S2`` the sum over all
     triangles of their least degree, ``U`` O(Σ d³ · words), with words of 64 nodes two steps
     away. Rings are searched for along induced paths: at once in molecules, refused after a
-    minute or two in large dense graphs. Memory is O(n + m), without ``C``.
+    minute in large dense graphs. Memory is O(n + m), without ``C``.
 
     Args:
         pair_index: Pairs ``[2, P]`` as ``undirected_pairs`` returns them, of one graph or of a

@@ -11,7 +11,7 @@ from lgan.graph.edges import Integers, neighbour_lists
 __all__ = ["MAX_RINGS", "MAX_STEPS", "RingSearch", "ring_counts"]
 
 MAX_RINGS = 1 << 24
-# Steps of the search, a minute or two: a graph can have many long paths and yet few rings.
+# Steps of the search, about a minute: a graph can have many long paths and yet few rings.
 MAX_STEPS = 1 << 34
 # Parts of the search between which progress is told.
 PARTS = 64

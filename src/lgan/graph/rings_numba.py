@@ -104,7 +104,7 @@ def list_rings(
                     continue
                 for inner in range(ptr[end], ptr[end + 1]):
                     blocked[node[inner]] += 1
-                steps += ptr[end + 1] - ptr[end]
+                steps += 2 * (ptr[end + 1] - ptr[end])  # and back again
                 depth += 1
                 path[depth], edge[depth], place[depth] = new, pair[e], ptr[new]
         for e in range(ptr[root], ptr[root + 1]):
