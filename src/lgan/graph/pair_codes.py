@@ -38,6 +38,7 @@ __all__ = [
     "spread_channels",
 ]
 
+LONGEST_RING = 8
 LEVELS: dict[str, tuple[str, ...]] = {
     "none": (),
     "triangles": ("T",),
@@ -46,9 +47,8 @@ LEVELS: dict[str, tuple[str, ...]] = {
     "claws": ("T", "Q", "S1", "S2", "U"),
     "local": ("T", "Q", "S1", "S2", "U", "C"),
     "folklore": ("T", "Q", "S1", "S2", "U", "C"),
-    "rings": ("T", "R4", "R5", "R6", "R7", "R8"),
+    "rings": ("T", *(f"R{nodes}" for nodes in range(4, LONGEST_RING + 1))),
 }
-LONGEST_RING = 8
 # A colour is given to a network bit by bit.
 COLOUR_BITS = 63
 # Where a count is told from another when it is spread: 0, e^½ - 1, e - 1, … up to 10^13.
@@ -198,12 +198,9 @@ def _counts(pair_index: Tensor, num_nodes: int, level: str, multiplicity: Tensor
         columns.append(count_cycles(ptr, node, k, order, owner, other))
     if "S1" in LEVELS[level]:
         columns += count_k4(ptr, node, pair, k, u, v, closed)
-    counts = torch.from_numpy(np.stack(columns, axis=1))
     if "R4" in LEVELS[level]:
-        counts = torch.cat(
-            [counts, ring_counts(pair_index.cpu(), torch.from_numpy(k), LONGEST_RING)], 1
-        )
-    return counts.to(pair_index.device)
+        columns += list(ring_counts(pair_index.cpu(), torch.from_numpy(k), LONGEST_RING).numpy().T)
+    return torch.from_numpy(np.stack(columns, axis=1)).to(pair_index.device)
 
 
 def _apart(pair_index: Tensor, level: str, k: Tensor) -> Tensor:

@@ -72,12 +72,12 @@ class RingSearch:
             max_steps: Steps the search may take.
         """
         found = np.zeros((self.node.size // 2, self.longest + 1), np.int64)
-        self._run(None, max_steps, lambda _: None, weight=weight, on_edge=found)
+        self._run(NO_LIMIT, max_steps, lambda _: None, weight=weight, on_edge=found)
         return found
 
     def _run(
         self,
-        max_rings: int | None,
+        max_rings: int,
         max_steps: int,
         progress: Progress,
         *,
@@ -96,7 +96,7 @@ class RingSearch:
                 *(start[rings:], length[rings:], member[edges:], weight, on_edge),
             )
             rings, edges, steps = rings + more[0], edges + more[1], steps + more[2]
-            if max_rings is not None and rings > max_rings:
+            if rings > max_rings:
                 raise ValueError(
                     f"{self.name} has {rings:,} rings of up to {self.longest} nodes or more, above "
                     f"the limit of {max_rings:,}. {self.advice}"
@@ -119,7 +119,7 @@ def ring_counts(pair_index: Tensor, multiplicity: Tensor, longest: int) -> Tenso
     with itself has none.
 
     Args:
-        pair_index: Pairs ``[2, P]`` of nodes or of classes of twins.
+        pair_index: Pairs ``[2, P]`` of nodes or of classes of twins, on the CPU.
         multiplicity: Twins each node stands for ``[num_nodes]``.
         longest: Nodes of the longest ring.
 
@@ -128,10 +128,10 @@ def ring_counts(pair_index: Tensor, multiplicity: Tensor, longest: int) -> Tenso
         >>> ring_counts(square, torch.tensor([1, 2, 1, 1]), 5).tolist()  # 1 stands for two
         [[1, 0], [2, 0], [1, 0], [2, 0]]
     """
-    pairs, k = pair_index.cpu(), multiplicity.cpu().long()
-    apart = pairs[0] != pairs[1]
+    k = multiplicity.long()
+    apart = pair_index[0] != pair_index[1]
     advice = "Choose another pair code, such as 'full', or sparser graphs."
-    search = RingSearch(pairs[:, apart], k.numel(), longest, advice=advice)
-    counts = torch.zeros((pairs.size(1), longest - 3), dtype=torch.int64)
+    search = RingSearch(pair_index[:, apart], k.numel(), longest, advice=advice)
+    counts = torch.zeros((pair_index.size(1), longest - 3), dtype=torch.int64)
     counts[apart] = torch.from_numpy(search.on_edges(k.numpy(), MAX_STEPS))[:, 4:]
-    return counts.to(pair_index.device)
+    return counts
