@@ -4,7 +4,7 @@ import torch
 from lgan.bench import product as module
 from lgan.bench.product import WIDTH, compulsory_bytes
 from lgan.graph import EgoLines
-from lgan.kernels import ego_sum
+from lgan.ops import ego_sum
 
 K4 = torch.combinations(torch.arange(4)).t()
 

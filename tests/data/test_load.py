@@ -1,100 +1,171 @@
-from collections.abc import Callable
-from dataclasses import replace
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import torch
 
-from lgan.data import DATASETS, RawGraphs, load_raw, node_features, read_tu
-from lgan.data.load import FEATURES, GENERATORS
+from lgan import GraphUnion, load
+from lgan.data import DATASETS, DatasetSpec, prepared_path
 
-Pack = Callable[..., Path]
+TINY = DatasetSpec(
+    name="TINY",
+    kind="molecule",
+    graphs=2,
+    classes=2,
+    features="labels",
+    readout="sum",
+    description="A triangle and an edge",
+)
 
 
 @pytest.fixture
-def tiny(pack: Pack) -> RawGraphs:
-    return read_tu(pack(), "TINY")
+def tiny(pack: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder that holds the archive of a tiny set, which is known by name meanwhile."""
+    monkeypatch.setitem(DATASETS, "TINY", TINY)
+    monkeypatch.delenv("LGAN_MIRROR", raising=False)
+    return pack().parent
 
 
-@pytest.mark.parametrize("name", [n for n, spec in DATASETS.items() if spec.kind == "synthetic"])
-def test_generated_sets_are_what_the_registry_says(name: str) -> None:
-    seen: list[float] = []
-    raw = load_raw(name, progress=seen.append)
-    spec = DATASETS[name]
-    assert raw.name == name
-    assert (raw.num_graphs, raw.num_classes) == (spec.graphs, spec.classes)
-    assert node_features(raw, spec.features)[1] == 1
-    assert seen == [1.0]
-    assert load_raw(name).content_sha256() == raw.content_sha256()
-    assert load_raw(name, seed=1).content_sha256() != raw.content_sha256()
-
-
-def test_every_generator_is_registered() -> None:
-    assert set(GENERATORS) == {n for n, spec in DATASETS.items() if spec.kind == "synthetic"}
-
-
-def test_another_set_under_a_known_name_is_refused(pack: Pack, tmp_path: Path) -> None:
-    pack("MUTAG", folder=tmp_path / "mirror")
-    with pytest.raises(
-        ValueError, match=r"does not hold the known set MUTAG: expected 188 .*got 2"
-    ):
-        load_raw("MUTAG", root=tmp_path / "root", mirror=tmp_path / "mirror")
-    assert not (tmp_path / "root").exists()
-
-
-def test_known_set_is_loaded_from_a_mirror(
-    pack: Pack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    checksum = read_tu(pack("MUTAG"), "MUTAG").content_sha256()
-    monkeypatch.setitem(DATASETS, "MUTAG", replace(DATASETS["MUTAG"], content_sha256=checksum))
-    assert load_raw("MUTAG", mirror=tmp_path).num_graphs == 2
-
-
-def test_unknown_set_is_refused() -> None:
-    with pytest.raises(ValueError, match="Choose one of MUTAG"):
-        load_raw("NOPE")
-
-
-def test_labels_and_degrees_are_categories(tiny: RawGraphs) -> None:
-    x, num_features = node_features(tiny, "labels")
-    assert (x.tolist(), num_features) == ([1, 0, 0, 3, 0], 4)
-    x, num_features = node_features(tiny, "degree")
-    assert (x.tolist(), num_features) == ([2, 2, 2, 1, 1], 3)
-    x, num_features = node_features(tiny, "constant")
-    assert (x.tolist(), num_features) == ([0] * 5, 1)
-
-
-def test_isolated_nodes_have_degree_0(tiny: RawGraphs) -> None:
-    x, num_features = node_features(
-        replace(tiny, pair_index=tiny.pair_index[:, :0], pair_labels=None), "degree"
+def _same(a: GraphUnion, b: GraphUnion) -> bool:
+    x, y = a.tensors(), b.tensors()
+    return (a.name, x.keys()) == (b.name, y.keys()) and all(
+        torch.equal(x[key], y[key]) and x[key].dtype == y[key].dtype for key in x
     )
-    assert (x.tolist(), num_features) == ([0] * 5, 1)
 
 
-def test_labels_come_before_attributes(tiny: RawGraphs) -> None:
-    x, num_features = node_features(tiny, "labels+attributes")
-    assert (x.dtype, num_features) == (torch.float32, 6)
-    assert x[3].tolist() == [0, 0, 0, 1, 0.5, 3]
-    x, num_features = node_features(tiny, "attributes")
-    assert (x[1].tolist(), num_features) == ([-1.25, 2], 2)
+def _cached(root: Path) -> list[Path]:
+    return sorted((root / "prepared").glob("*.safetensors"))
 
 
-@pytest.mark.parametrize("features", ["labels", "attributes", "labels+attributes"])
-def test_missing_features_are_refused(tiny: RawGraphs, features: str) -> None:
-    bare = replace(tiny, node_labels=None, node_attributes=None)
-    with pytest.raises(ValueError, match=r"need node .*TINY\) without. Choose .*'degree'"):
-        node_features(bare, features)
+@pytest.mark.parametrize("compress", [True, False])
+@pytest.mark.parametrize("features", ["labels", "attributes", "labels+attributes", "degree"])
+def test_cache_gives_what_a_fresh_build_gives(features, compress, tiny, tmp_path):
+    options = {"features": features, "compress": compress}
+    fresh = load("TINY", root=tmp_path / "root", mirror=tiny, **options)
+    (tiny / "TINY.zip").unlink()
+    cached = load("TINY", root=tmp_path / "root", mirror=tiny, **options)
+    assert _same(cached, fresh)
+    assert (cached.num_graphs, cached.num_classes, cached.original_nodes) == (2, 2, 5)
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
-def test_attributes_that_are_not_finite_are_refused(tiny: RawGraphs, value: float) -> None:
-    assert tiny.node_attributes is not None
-    attributes = tiny.node_attributes.clone()
-    attributes[2, 1] = value
-    with pytest.raises(ValueError, match=r"must be finite, got .* at node 2 \(1 nodes"):
-        node_features(replace(tiny, node_attributes=attributes), "attributes")
+def test_cache_is_a_file_per_choice_of_options(tiny, tmp_path):
+    root = tmp_path / "root"
+    for features in ("labels", "degree"):
+        for compress in (True, False):
+            load("TINY", root=root, mirror=tiny, features=features, compress=compress)
+            path = prepared_path("TINY", root=root, features=features, compress=compress)
+            assert path.exists()
+    assert len(_cached(root)) == 4
+    assert prepared_path("TINY", root=root) == prepared_path("TINY", root=root, features="labels")
 
 
-def test_unknown_features_are_refused(tiny: RawGraphs) -> None:
-    with pytest.raises(ValueError, match=", ".join(FEATURES).replace("+", r"\+")):
-        node_features(tiny, "colour")
+def test_another_version_does_not_read_the_cache(tiny, tmp_path, monkeypatch):
+    load("TINY", root=tmp_path / "root", mirror=tiny)
+    monkeypatch.setattr(sys.modules["lgan.data.load"], "__version__", "99.0")
+    load("TINY", root=tmp_path / "root", mirror=tiny)
+    assert len(_cached(tmp_path / "root")) == 2
+
+
+def test_interrupted_preparation_leaves_nothing_and_the_next_run_recovers(
+    tiny, tmp_path, monkeypatch
+):
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    root = tmp_path / "root"
+    with monkeypatch.context() as patched:
+        patched.setattr(GraphUnion, "build", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            load("TINY", root=root, mirror=tiny)
+    assert not _cached(root)
+    path = prepared_path("TINY", root=root)
+    stale = path.with_name(f".{path.name}.0123.tmp")
+    stale.write_bytes(b"half a file of a writer that was killed")
+    assert load("TINY", root=root, mirror=tiny).num_graphs == 2
+    assert not stale.exists()
+    assert _cached(root) == [path]
+
+
+def test_preparation_that_fails_to_write_leaves_nothing(tiny, tmp_path, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    root = tmp_path / "root"
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", full)
+        with pytest.raises(OSError, match=r"No space left on device.*Free some space"):
+            load("TINY", root=root, mirror=tiny)
+    assert not _cached(root)
+    assert load("TINY", root=root, mirror=tiny).num_graphs == 2
+
+
+def test_two_processes_prepare_a_set_at_once_and_one_does_the_work(tiny, tmp_path):
+    code = """
+        import sys, time
+        from pathlib import Path
+        from lgan import GraphUnion, load
+        from lgan.data import DATASETS, DatasetSpec
+
+        folder, me = Path(sys.argv[1]), sys.argv[2]
+        DATASETS["TINY"] = DatasetSpec("TINY", "molecule", 2, 2, "labels", "sum", "")
+        build = GraphUnion.build
+
+        def slow(*arguments, **options):
+            (folder / f"built-by-{me}").touch()
+            time.sleep(0.5)
+            return build(*arguments, **options)
+
+        GraphUnion.build = slow
+        (folder / f"ready-{me}").touch()
+        while not (folder / f"ready-{1 - int(me)}").exists():
+            time.sleep(0.01)
+        union = load("TINY", root=folder / "root", mirror=folder)
+        assert (union.num_graphs, union.original_nodes) == (2, 5)
+        """
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(code), str(tiny), str(me)],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for me in range(2)
+    ]
+    for process in processes:
+        errors = process.communicate()[1]
+        assert process.returncode == 0, errors
+    assert len(list(tiny.glob("built-by-*"))) == 1
+    assert _cached(tiny / "root") == [prepared_path("TINY", root=tiny / "root")]
+
+
+def test_progress_is_told_while_files_are_read(tiny, tmp_path):
+    told: list[float] = []
+    load("TINY", root=tmp_path / "root", mirror=tiny, progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+
+
+@pytest.mark.parametrize("name", ["triangles", "motifs-ba"])
+def test_generated_sets_depend_on_the_seed_and_are_not_stored(name, tmp_path):
+    one = load(name, root=tmp_path, seed=1)
+    assert _same(one, load(name, root=tmp_path, seed=1))
+    assert not torch.equal(one.lines.pair_index, load(name, root=tmp_path, seed=2).lines.pair_index)
+    assert not list(tmp_path.iterdir())
+
+
+def test_unknown_set_is_answered_with_the_names(tmp_path):
+    with pytest.raises(ValueError, match=r"'mutga'.*Did you mean 'MUTAG'.*PTC_MR, "):
+        load("mutga", root=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("compress", [True, False])
+def test_mutag_comes_from_its_cache_as_it_was_built(compress, mirror, tmp_path):
+    fresh = load("MUTAG", root=tmp_path, mirror=mirror, compress=compress)
+    assert _same(load("MUTAG", root=tmp_path, mirror=tmp_path, compress=compress), fresh)
+    assert fresh.num_graphs == 188
+    assert torch.bincount(fresh.y).tolist() == [63, 125]

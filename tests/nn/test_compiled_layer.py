@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 import lgan
-from lgan import EgoLines, LGANConv, kernels
+from lgan import EgoLines, LGANConv, ops
 from lgan.train.stack import build_stack
 
 # Two triangles that share an edge, a tail, and a node alone.
@@ -43,7 +43,7 @@ def test_stacked_models_in_training(options, kind):
     for backend in ("numba", "torch"):
         stack = build_stack(lambda: LGANConv(3, 4, **options), range(3)).train()
         given = x.clone().requires_grad_() if x.is_floating_point() else x
-        with kernels.backend(backend):
+        with ops.backend(backend):
             out = stack(given, _lines(options))
             out.square().sum().backward()
         grads = {name: p.grad for name, p in stack.named_parameters() if p.grad is not None}

@@ -10,7 +10,7 @@ from torch import Tensor
 
 import reference
 from laws import assert_permutation_equivariant, graphs
-from lgan import EgoLines, LGANConv, kernels
+from lgan import EgoLines, LGANConv, ops
 from lgan.nn.norm import BatchNorm
 from lgan.train.stack import stack
 
@@ -77,7 +77,7 @@ def test_values_and_gradients_are_those_of_the_papers_equations(name, options):
 
 @per_variant
 def test_the_torch_backend_agrees_with_the_paper_too(options):
-    with kernels.backend("torch"):
+    with ops.backend("torch"):
         _assert_agrees_with_the_paper(_conv(**options), GRAPHS["random"])
 
 

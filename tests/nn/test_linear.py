@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from lgan import kernels
+from lgan import ops
 from lgan.nn.linear import Linear
 from lgan.train.stack import stack
 
@@ -94,7 +94,7 @@ def test_products_of_compiled_loops_are_those_of_torch(rows, columns, shared):
     x = torch.randn(*([] if shared else [5]), rows, 24).double().requires_grad_()
     results = []
     for name in ("numba", "torch"):
-        with kernels.backend(name), kernels.model_threads(x.device):
+        with ops.backend(name), ops.model_threads(x.device):
             out = layer(x, columns=columns)
             grads = torch.autograd.grad(out.square().sum(), [x, *layer.parameters()])
         results.append((out.detach(), *grads))

@@ -9,7 +9,7 @@ from torch_geometric.data import Batch, Data
 
 import lgan
 from laws import assert_batching_invariant, assert_permutation_invariant, data, twin_graphs
-from lgan import GraphUnion, kernels
+from lgan import GraphUnion, ops
 from lgan.graph.named import named_graph
 from lgan.graph.pair_codes import KNOT_STEP, KNOTS, LEVELS, code_features, spread
 from lgan.train.stack import stack
@@ -142,7 +142,7 @@ def test_all_backends_agree_on_gradients_of_codes(comb, code_map):
     gradients = []
     for name in ("numba", "torch"):
         model.zero_grad()
-        with kernels.backend(name):
+        with ops.backend(name):
             model(batch).square().sum().backward()
         gradients.append([p.grad.clone() for p in model.parameters()])
     for got, expected in zip(*gradients, strict=True):

@@ -73,7 +73,9 @@ def test_what_is_fixed_and_a_point_say_everything(model, monkeypatch):
     fixed = all_fixed(SPACES[model], model, "MUTAG", {"epochs": 7})
     point = next(points(SPACES[model]))
     wanted = settings_for(model, "MUTAG", epochs=7, **point)
-    assert accepted(MODELS[model]).difference(MODELS[model].fitted) <= set(fixed) | set(point)
+    assert accepted(MODELS[model]).difference(MODELS[model].data_option_names) <= set(fixed) | set(
+        point
+    )
     monkeypatch.setattr("lgan.experiment.settings.TUNED", {})
     monkeypatch.setattr("lgan.experiment.settings.BASE", {"hidden": 3, "dropout": 0.9})
     assert settings_for(model, "MUTAG", **fixed, **point) == wanted

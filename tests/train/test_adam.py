@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from lgan import kernels
+from lgan import ops
 from lgan.train.adam import StackedAdam
 
 MODELS, STEPS = 3, 25
@@ -42,7 +42,7 @@ def test_each_model_moves_as_with_torch_adam(decay, backend, own):
     for step in range(STEPS):
         scale = torch.tensor(0.5 ** (step // 10), dtype=torch.float64).expand(MODELS if own else ())
         _loss(model.weight, model.bias, step).backward()
-        with kernels.backend(backend):
+        with ops.backend(backend):
             mine.step(scale)
         for k, optimizer in enumerate(theirs):
             optimizer.param_groups[0]["lr"] = float(LR[k]) * 0.5 ** (step // 10)

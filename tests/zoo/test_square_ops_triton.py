@@ -7,7 +7,7 @@ pytest.importorskip("triton", reason="the GPU kernels need the package triton")
 
 PROGRAM = """
 import torch
-from lgan import kernels
+from lgan import ops
 from lgan.zoo.square_ops import matrix_product, square_readout
 from lgan.zoo.squares import Squares
 
@@ -29,7 +29,7 @@ for sizes, models, width, dtype in [
     results = []
     for name in ("triton", "torch"):
         leaves = [a.clone().requires_grad_(), b.clone().requires_grad_()]
-        with kernels.backend(name):
+        with ops.backend(name):
             product = matrix_product(*leaves, squares)
             top = square_readout(product, squares, "max")
         ((top * top).sum() + (product**3).sum()).backward()
@@ -46,7 +46,7 @@ for name in ("triton", "torch"):  # what is broken must not look whole
     diagonal = torch.tensor([0, 3, 4], device=device)
     squares = Squares(size, [2, 1], slice(0, 3), diagonal, torch.zeros(5, device=device))
     h = torch.tensor([1.0, 2.0, float("nan"), 0.0, float("-inf")], device=device)[:, None]
-    with kernels.backend(name):
+    with ops.backend(name):
         top = square_readout(h, squares, "max")
     assert top[0, 0] == 1 and top[0, 1].isnan(), top
     assert top[1, 0] == float("-inf") and top[1, 1] == 0, top

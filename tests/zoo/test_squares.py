@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from lgan import kernels
+from lgan import ops
 from lgan.zoo.plain_graph import PlainGraph
 from lgan.zoo.square_ops import matrix_product, square_readout
 from lgan.zoo.squares import Squares
@@ -69,7 +69,7 @@ def test_products_and_their_gradients_are_those_of_each_matrix(backend, models):
     ]
     expected = torch.cat(slow, -2)
     weight = torch.randn_like(expected)
-    with kernels.backend(backend):
+    with ops.backend(backend):
         out = matrix_product(a, b, squares)
         got = torch.autograd.grad((out * weight).sum(), [a, b])
     torch.testing.assert_close(out, expected, rtol=1e-12, atol=1e-12)
@@ -95,7 +95,7 @@ def test_readouts_and_their_gradients_are_those_of_each_matrix(backend, reduce, 
         slow.append(torch.cat([taken(matrix[..., on, :]), taken(matrix[..., ~on, :])], -1))
     expected = torch.stack(slow, -2)
     weight = torch.randn_like(expected)
-    with kernels.backend(backend):
+    with ops.backend(backend):
         out = square_readout(h, squares, reduce)
         (got,) = torch.autograd.grad((out * weight).sum(), [h])
     torch.testing.assert_close(out, expected, rtol=1e-12, atol=1e-12)
@@ -107,7 +107,7 @@ def test_readouts_and_their_gradients_are_those_of_each_matrix(backend, reduce, 
 def test_the_largest_of_something_undefined_is_undefined(backend):
     squares = _squares([nx.path_graph(2)])
     h = torch.tensor([1.0, 2.0, float("nan"), 0.0])[:, None]
-    with kernels.backend(backend):
+    with ops.backend(backend):
         top = square_readout(h, squares, "max")
     assert top[0, 0] == 1
     assert top[0, 1].isnan()

@@ -97,11 +97,7 @@ class _Case:
         factory = partial(
             LGAN, union.num_features, self.width, union.num_classes, readout=self.both.readout
         )
-        jobs = [
-            held_out_job(fold, k, seed=seed + FOLDS * s + k)
-            for s in range(settings)
-            for k in range(FOLDS)
-        ]
+        jobs = [held_out_job(fold, k, seed=seed + s) for s in range(settings) for k in range(FOLDS)]
         return Training(union=union, factory=factory, jobs=jobs, groups=fold, seed=seed)
 
     def _measure(self, training: Training, peers: list[PeerTraining]) -> _Measured:

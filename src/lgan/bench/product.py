@@ -14,7 +14,7 @@ from lgan.bench.measure import OURS, comparison, interleaved, peak_bandwidth
 from lgan.bench.row import Bar, Row
 from lgan.data import load
 from lgan.graph import EgoLines
-from lgan.kernels import ego_sum
+from lgan.ops import ego_sum
 
 __all__ = ["product"]
 

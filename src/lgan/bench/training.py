@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from lgan import kernels
+from lgan import ops
 from lgan.bench.measure import OURS, synchronize
 from lgan.graph import GraphUnion
 from lgan.train import TrainConfig
@@ -100,7 +100,7 @@ def dense_operations(training: Training) -> int:
     """
     from torch.utils.flop_counter import FlopCounterMode
 
-    with kernels.backend("torch"), FlopCounterMode(display=False) as counter:
+    with ops.backend("torch"), FlopCounterMode(display=False) as counter:
         training.run(1)
     return int(counter.get_total_flops())
 

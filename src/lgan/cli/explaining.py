@@ -13,9 +13,9 @@ from lgan.experiment import Settings, network_spec, settings_for
 from lgan.explain import Attribution, attribute
 from lgan.explain.entry import Entry, explained, select_graphs, uncompressed
 from lgan.explain.integrated_gradients import METHOD
-from lgan.explain.made import typed_command
 from lgan.explain.methods import method_spec
 from lgan.explain.molecule import molecule_from_smiles
+from lgan.explain.provenance import typed_command
 from lgan.explain.report import Report
 from lgan.train.checkpoint import Checkpoint
 

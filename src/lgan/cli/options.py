@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from lgan.data import DATASETS
-from lgan.data.load import FEATURES
+from lgan.data.sources import FEATURES
 from lgan.graph.pair_codes import LEVELS
 from lgan.zoo import MODELS
 

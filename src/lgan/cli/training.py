@@ -20,12 +20,12 @@ from lgan.data import choose_folds, load_raw, replaced
 from lgan.experiment import (
     Settings,
     factory,
-    fitted,
     network_spec,
     record_name,
     run_kernel,
     run_network,
     settings_for,
+    with_data_options,
 )
 from lgan.train import CVResult, over_seeds, train_one
 from lgan.train import predict as predict_logits
@@ -178,7 +178,7 @@ def train(
     path = folder / "model.safetensors"
     Checkpoint(
         model=model,
-        options=fitted(settings, union).options,
+        options=with_data_options(settings, union).options,
         in_channels=union.num_features,
         hidden_channels=settings.hidden,
         out_channels=union.num_classes,

@@ -1,11 +1,11 @@
 """Data sets: reading, generating, splitting and caching them."""
 
 from lgan.data.cache import cache_key, load_tensors, locked, replaced, save_tensors
-from lgan.data.load import load_raw, node_features
+from lgan.data.load import load, prepared_path
 from lgan.data.mirror import TU_URLS, fetch
-from lgan.data.prepare import load, prepared_path
 from lgan.data.raw import RawGraphs
 from lgan.data.registry import DATASETS, DatasetSpec, dataset_spec
+from lgan.data.sources import load_raw, node_features
 from lgan.data.splits import (
     check_folds,
     choose_folds,

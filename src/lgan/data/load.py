@@ -1,134 +1,130 @@
-"""Data sets by name, and the features of their nodes."""
+"""A data set by name, ready for training, from its cache where there is one."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import torch
-from torch import Tensor
-from torch.nn import functional as F
-
-from lgan.data.mirror import fetch
-from lgan.data.raw import RawGraphs
+from lgan._version import __version__
+from lgan.data.cache import cache_key, load_tensors, locked, save_tensors
 from lgan.data.registry import dataset_spec
-from lgan.data.synthetic import csl, motifs, random_regular, triangle_pairs
-from lgan.data.tu import read_tu
+from lgan.data.sources import load_raw, node_features
+from lgan.graph import GraphUnion, Lift
 
-GENERATORS: dict[str, Callable[[int], RawGraphs]] = {
-    "triangles": lambda seed: triangle_pairs(seed=seed),
-    "motifs-ba": lambda seed: motifs("ba", seed=seed),
-    "motifs-tree": lambda seed: motifs("tree", seed=seed),
-    "csl": lambda seed: csl(seed=seed),
-    "regular": lambda seed: random_regular(seed=seed),
-}
-
-FEATURES = ("labels", "attributes", "labels+attributes", "degree", "constant")
+__all__ = ["load", "prepared_path"]
 
 
-def load_raw(
+@dataclass(frozen=True)
+class _Options:
+    """What decides how a data set looks, and with the version its cache."""
+
+    features: str
+    compress: bool
+    triangles: bool
+    pair_code: str
+    lift: Lift | None
+
+    def key(self, name: str) -> str:
+        known: dict[str, Any] = {"features": self.features, "compress": self.compress}
+        known |= {"triangles": False} if not self.triangles else {}
+        known |= {"pair_code": self.pair_code} if self.pair_code != "none" else {}
+        known |= {"lift": self.lift.key} if self.lift is not None else {}
+        return cache_key(name, known, __version__)
+
+
+def load(
     name: str,
     *,
     root: str | Path = "data",
     mirror: str | Path | None = None,
+    features: str | None = None,
+    compress: bool = True,
+    triangles: bool = True,
+    pair_code: str = "none",
+    lift: Lift | None = None,
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
-) -> RawGraphs:
-    """Read or generate a data set by name.
+) -> GraphUnion:
+    """A data set ready for training: parsed, twins merged, triangles listed.
+
+    The result is cached below ``root``; the key holds every option and the version. Generated
+    sets are made anew each time, which takes less than a second.
 
     Args:
-        name: A name of the registry.
-        root: The folder downloads go to.
-        mirror: A folder or address that holds ``NAME.zip``, see `fetch`.
-        seed: Fixes a generated set; sets read from files do not use it.
-        progress: Called with the fraction done, from 0 to 1.
-
-    Raises:
-        ValueError: Where the name is unknown, or the files are not those of the known set.
+        name: A name of the registry, see ``lgan data list``.
+        root: Folder for downloads and caches.
+        mirror: Folder or address that holds ``NAME.zip``; by default the environment variable
+            ``LGAN_MIRROR``, or else the official addresses.
+        features: Node features, see :func:`lgan.data.node_features`; by default those of the
+            published tables.
+        compress: Merge true twins with equal features; every result stays the same.
+        triangles: List triangles; without ``compress`` a model that never reads them can do
+            without, which on dense sets saves most of the work.
+        pair_code: Structural code of the pairs, a level of :data:`lgan.graph.pair_codes.LEVELS`.
+        lift: Transform that adds the cells a model of the zoo reads.
+        seed: Seed of a generated set.
+        progress: Called with the fraction of the files read.
 
     Example:
-        >>> load_raw("csl").num_graphs
-        150
+        >>> load("triangles").num_classes
+        2
     """
     spec = dataset_spec(name)
+    options = _Options(features or spec.features, compress, triangles, pair_code, lift)
+    progress = progress or (lambda _: None)
     if spec.kind == "synthetic":
-        raw = GENERATORS[name](seed)
-        if progress is not None:
-            progress(1.0)
-        return raw
-    archive = fetch(name, root=root, mirror=mirror)
-    raw = read_tu(archive, name, progress)
-    if spec.content_sha256 is not None and raw.content_sha256() != spec.content_sha256:
-        raise ValueError(
-            f"{archive} does not hold the known set {name}: expected {spec.graphs} graphs in "
-            f"{spec.classes} classes with the checksum {spec.content_sha256[:12]}, got "
-            f"{raw.num_graphs} in {raw.num_classes} with {raw.content_sha256()[:12]}. Fetch the "
-            "original, or read a set of your own with `lgan.data.read_tu`."
-        )
-    return raw
+        return _build(name, options, root, mirror, seed, progress)
+    path = _path(name, options, root)
+    if not path.exists():
+        with locked(path):
+            if not path.exists():  # another process may have made it while this one waited
+                union = _build(name, options, root, mirror, seed, progress)
+                save_tensors(path, union.tensors(), {"name": name, "version": __version__})
+                return union
+    return GraphUnion.from_tensors(load_tensors(path)[0], name)
 
 
-def node_features(raw: RawGraphs, features: str) -> tuple[Tensor, int]:
-    """The node features of a set, and how many there are.
-
-    Args:
-        raw: The set.
-        features: ``labels`` or ``degree``: one category per node, standing for its one-hot
-            vector; ``constant``: the same category for all; ``attributes``: real vectors;
-            ``labels+attributes``: the one-hot label, then the attributes.
-
-    Returns:
-        Category ids ``[N]`` (int64) or vectors ``[N, F]`` (float32), and the number of
-        categories or columns ``F``.
-
-    Example:
-        >>> x, num_features = node_features(load_raw("csl"), "degree")
-        >>> x.unique().tolist(), num_features
-        ([4], 5)
-    """
-    match features:
-        case "labels":
-            return _categories(_labels(raw))
-        case "degree":
-            return _categories(torch.bincount(raw.pair_index.reshape(-1), minlength=raw.num_nodes))
-        case "constant":
-            return torch.zeros(raw.num_nodes, dtype=torch.int64), 1
-        case "attributes":
-            x = _attributes(raw)
-        case "labels+attributes":
-            labels, num_labels = _categories(_labels(raw))
-            one_hot = F.one_hot(labels, num_labels).float()
-            x = torch.cat([one_hot, _attributes(raw)], dim=1)
-        case _:
-            raise ValueError(
-                f"`features` must be one of {', '.join(FEATURES)}, got {features!r}. Choose one."
-            )
-    return x, x.shape[1]
+def prepared_path(
+    name: str,
+    *,
+    root: str | Path = "data",
+    features: str | None = None,
+    compress: bool = True,
+    triangles: bool = True,
+    pair_code: str = "none",
+    lift: Lift | None = None,
+) -> Path:
+    """Where the cache of a data set with these options is."""
+    features = features or dataset_spec(name).features
+    return _path(name, _Options(features, compress, triangles, pair_code, lift), root)
 
 
-def _categories(values: Tensor) -> tuple[Tensor, int]:
-    return values, int(values.max()) + 1 if len(values) else 1
+def _path(name: str, options: _Options, root: str | Path) -> Path:
+    return Path(root) / "prepared" / f"{options.key(name)}.safetensors"
 
 
-def _labels(raw: RawGraphs) -> Tensor:
-    if raw.node_labels is None:
-        raise ValueError(
-            f"The features 'labels' need node labels, got a set ({raw.name}) without. "
-            "Choose 'degree' or 'constant'."
-        )
-    return raw.node_labels
-
-
-def _attributes(raw: RawGraphs) -> Tensor:
-    if raw.node_attributes is None:
-        raise ValueError(
-            f"The features 'attributes' need node attributes, got a set ({raw.name}) without. "
-            "Choose 'labels', 'degree' or 'constant'."
-        )
-    wrong = ~raw.node_attributes.isfinite().all(dim=1)
-    if bool(wrong.any()):
-        node = int(wrong.nonzero()[0])
-        raise ValueError(
-            f"The node attributes of {raw.name} must be finite, got "
-            f"{raw.node_attributes[node].tolist()[:8]} at node {node} ({int(wrong.sum())} nodes in "
-            "all). Repair them, or choose 'labels' or 'degree'."
-        )
-    return raw.node_attributes
+def _build(
+    name: str,
+    options: _Options,
+    root: str | Path,
+    mirror: str | Path | None,
+    seed: int,
+    progress: Callable[[float], None],
+) -> GraphUnion:
+    raw = load_raw(name, root=root, mirror=mirror, seed=seed, progress=progress)
+    if options.lift is not None and options.lift.refuse is not None:
+        options.lift.refuse(name, raw.pair_index, raw.node_ptr)
+    x, num_features = node_features(raw, options.features)
+    union = GraphUnion.build(
+        x,
+        raw.pair_index,
+        raw.y,
+        raw.node_ptr,
+        num_features=num_features,
+        num_classes=raw.num_classes,
+        compress=options.compress,
+        triangles=options.triangles,
+        pair_code=options.pair_code,
+        name=name,
+    )
+    return union if options.lift is None else union.lifted(options.lift, progress)

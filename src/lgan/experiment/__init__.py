@@ -2,12 +2,12 @@
 
 from lgan.experiment.run import (
     factory,
-    fitted,
     network_spec,
     prepare,
     record_name,
     run_kernel,
     run_network,
+    with_data_options,
 )
 from lgan.experiment.settings import BASE, Settings, default_options, settings_for
 
@@ -16,11 +16,11 @@ __all__ = [
     "Settings",
     "default_options",
     "factory",
-    "fitted",
     "network_spec",
     "prepare",
     "record_name",
     "run_kernel",
     "run_network",
     "settings_for",
+    "with_data_options",
 ]

@@ -15,8 +15,8 @@ from lgan.experiment.settings import Settings, settings_for
 from lgan.explain.evaluate import Evaluation, evaluate, over_models
 from lgan.explain.ground_truth import nitro_and_amino
 from lgan.explain.integrated_gradients import METHOD
-from lgan.explain.made import typed_command
 from lgan.explain.methods import METHODS
+from lgan.explain.provenance import typed_command
 from lgan.graph import GraphUnion
 from lgan.train import predict
 from lgan.train.environment import environment

@@ -18,12 +18,12 @@ from lgan.zoo import KernelSpec, NetworkSpec, model_spec
 
 __all__ = [
     "factory",
-    "fitted",
     "network_spec",
     "prepare",
     "record_name",
     "run_kernel",
     "run_network",
+    "with_data_options",
 ]
 
 logger = logging.getLogger(__name__)
@@ -92,15 +92,15 @@ def factory(settings: Settings, union: GraphUnion) -> Callable[[], nn.Module]:
     """Builds one network for a data set."""
     build = network_spec(settings.model).build
     sizes = (union.num_features, settings.hidden, union.num_classes)
-    return partial(build, *sizes, **fitted(settings, union).options)
+    return partial(build, *sizes, **with_data_options(settings, union).options)
 
 
-def fitted(settings: Settings, union: GraphUnion) -> Settings:
+def with_data_options(settings: Settings, union: GraphUnion) -> Settings:
     """The same settings with the options that the data set decides, where they were not given."""
-    fit = network_spec(settings.model).fit
-    if fit is None:
+    from_data = network_spec(settings.model).data_options
+    if from_data is None:
         return settings
-    return replace(settings, options={**settings.options, **fit(union, settings.options)})
+    return replace(settings, options={**settings.options, **from_data(union, settings.options)})
 
 
 def run_network(

@@ -117,7 +117,9 @@ def accepted(spec: NetworkSpec | KernelSpec) -> set[str]:
 
 def default_options(spec: NetworkSpec | KernelSpec) -> dict[str, Any]:
     """What a model takes for its options unless told, or unless the data set decides."""
-    names = accepted(spec).difference(spec.fitted if isinstance(spec, NetworkSpec) else ())
+    names = accepted(spec).difference(
+        spec.data_option_names if isinstance(spec, NetworkSpec) else ()
+    )
     return {
         p.name: p.default
         for p in _parameters(spec)

@@ -13,7 +13,7 @@ from torch import Tensor
 from lgan.graph.ego_lines import EgoLines
 from lgan.graph.segments import lengths_to_ptr
 from lgan.graph.union import GraphBatch, GraphUnion
-from lgan.kernels.incidence import ByNode, Incidence
+from lgan.ops.incidence import ByNode, Incidence
 
 __all__ = ["Capacity", "DeviceUnion"]
 

@@ -69,7 +69,7 @@ def neighbour_lists(pair_index: Tensor, num_nodes: int) -> tuple[Integers, Integ
     Shapes:
         ``[N + 1]``, ``[2 P]``, and ``[2 P]``.
     """
-    from lgan.kernels.listing_numba import counting_sort
+    from lgan.ops.listing_numba import counting_sort
 
     u, v = pair_index.to(torch.int32).numpy()
     pairs = np.arange(u.size, dtype=np.int32)

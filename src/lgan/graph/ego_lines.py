@@ -18,8 +18,8 @@ from lgan.graph.pair_codes import code_features, knot_weights, pair_codes, sprea
 from lgan.graph.segments import group_by, lengths_to_ptr
 from lgan.graph.triangles import Backend, opposite_nodes, pair_triangles
 from lgan.graph.twins import twin_classes
-from lgan.kernels import Incidence
-from lgan.kernels.row_sum import SparseRows
+from lgan.ops import Incidence
+from lgan.ops.row_sum import SparseRows
 
 __all__ = ["FIELDS", "EgoLines"]
 

@@ -38,7 +38,7 @@ class Rows(NamedTuple):
     @staticmethod
     def grouped(row: Colours, source: Colours, num_rows: int, weight: Colours) -> "Rows":
         """Rows from a list of (row, source) entries."""
-        from lgan.kernels.listing_numba import counting_sort
+        from lgan.ops.listing_numba import counting_sort
 
         grouped, count = counting_sort(row, source, num_rows)
         return Rows(np.concatenate([[0], np.cumsum(count)]), grouped, weight)
@@ -112,7 +112,7 @@ def intern_hashed(
         attempts: How many seeds to try; a second is hardly ever needed.
     """
     from lgan.graph.interning_numba import first_ids
-    from lgan.kernels.listing_numba import counting_sort
+    from lgan.ops.listing_numba import counting_sort
 
     random = np.random.default_rng(0x16A)
     for _ in range(attempts):

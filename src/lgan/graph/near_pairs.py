@@ -35,7 +35,7 @@ class NearPairs:
     def of(pair_index: Integers, num_nodes: int, radius: int) -> "NearPairs":
         """The near pairs of a graph or union given by its edges, once each ``[2, P]``."""
         from lgan.graph.near_pairs_numba import balls
-        from lgan.kernels.listing_numba import counting_sort
+        from lgan.ops.listing_numba import counting_sort
 
         u, v = pair_index
         row, col = np.concatenate([u, v]), np.concatenate([v, u])

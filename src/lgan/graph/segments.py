@@ -51,7 +51,7 @@ def group_by(key: Tensor, value: Tensor, num_groups: int) -> tuple[Tensor, Tenso
         (tensor([6, 5, 7]), tensor([1, 0, 2]))
     """
     if key.device.type == "cpu":
-        from lgan.kernels.listing_numba import counting_sort
+        from lgan.ops.listing_numba import counting_sort
 
         grouped, count = counting_sort(key.numpy(), value.numpy(), num_groups)
         return torch.from_numpy(grouped), torch.from_numpy(count)

@@ -73,7 +73,7 @@ def pair_triangles(pair_index: Tensor, num_nodes: int, *, backend: Backend | Non
 def _numba_blocks(pair_index: Tensor, num_nodes: int) -> Iterator[Tensor]:
     import numpy as np
 
-    from lgan.kernels.listing_numba import list_oriented, orient
+    from lgan.ops.listing_numba import list_oriented, orient
 
     u, v = pair_index.to(torch.int32).numpy()
     row_ptr, head, pair, wedges = orient(u, v, num_nodes)

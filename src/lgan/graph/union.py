@@ -221,7 +221,7 @@ class GraphUnion:
         return self.num_graphs
 
     @cached_property
-    def load(self) -> Tensor:
+    def work_per_graph(self) -> Tensor:
         """What a layer has to touch in every graph: nodes, pairs, triangles, cells ``[G]``."""
         ptrs = [self.node_ptr, self._pair_ptr, self._opposite_ptr]
         ptrs += [family.ptr for family in self.cells.values()]

@@ -5,12 +5,12 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from lgan import kernels
+from lgan import ops
 from lgan.graph import EgoLines
 from lgan.graph.pair_codes import code_channels, spread, spread_channels
-from lgan.kernels.row_sum import row_sum
 from lgan.nn.linear import EVERYTHING, Linear, check_categories
 from lgan.nn.norm import BatchNorm
+from lgan.ops.row_sum import row_sum
 
 __all__ = ["Branches", "CodeMap", "Comb", "Fusion", "LGANConv"]
 
@@ -155,7 +155,7 @@ class LGANConv(nn.Module):
         self._check_codes(lines)
         weight = lines.multiplicity if node_weight is None else node_weight
         if self._compiled(lines):
-            return self._whole(x, lines, weight)
+            return self._fused_cpu(x, lines, weight)
         both = self._aggregate(x, lines)
         hidden = self._fuse(both.asinh() if self.squash else both)
         if self.residual is not None:
@@ -172,17 +172,17 @@ class LGANConv(nn.Module):
         if self.fusion != "concat" or self.branches == "neighbour" or lines.mask is not None:
             return False
         if self.training:
-            return weight.dim() == 3 and kernels.compiled(weight)
+            return weight.dim() == 3 and ops.compiled(weight)
         small = lines.num_nodes * self.out_channels < SMALL
-        return small and not torch.is_grad_enabled() and kernels.compiled(weight)
+        return small and not torch.is_grad_enabled() and ops.compiled(weight)
 
-    def _whole(self, x: Tensor, lines: EgoLines, weight: Tensor) -> Tensor:
-        from lgan.kernels.layer import LayerSettings, LayerWeights, StackedLayer, tested_layer
+    def _fused_cpu(self, x: Tensor, lines: EgoLines, weight: Tensor) -> Tensor:
+        from lgan.ops.layer import LayerSettings, LayerWeights, StackedLayer, layer_inference
 
         assert self.pair.bias is not None
         if not x.is_floating_point():
             check_categories(x, self.in_channels)
-        silent, width = self._silent(lines), self.out_channels
+        silent, width = self._no_neighbour_branch(lines), self.out_channels
         weights: tuple[Tensor, ...] = (self.pair.weight, self.pair.bias, self.fuse.weight)
         pair, bias, fuse = weights
         if silent:
@@ -210,9 +210,9 @@ class LGANConv(nn.Module):
             out = StackedLayer.apply(x, settings, *parameters)
             return out
         if pair.dim() == 3:
-            return tested_layer(x, settings, LayerWeights(*parameters))
+            return layer_inference(x, settings, LayerWeights(*parameters))
         alone = (None if p is None else p.unsqueeze(0) for p in parameters)
-        return tested_layer(x, settings, LayerWeights(*alone)).squeeze(0)  # type: ignore[arg-type]
+        return layer_inference(x, settings, LayerWeights(*alone)).squeeze(0)  # type: ignore[arg-type]
 
     def _build(self, x: Tensor, edge_index: Tensor) -> EgoLines:
         if self._lines is not None:
@@ -226,10 +226,10 @@ class LGANConv(nn.Module):
     def _aggregate(self, x: Tensor, lines: EgoLines) -> Tensor:
         """``(T ‖ S)``, or ``T`` alone where the graph has no triangle and ``S`` is zero."""
         width = self.out_channels
-        a = self.pair(x, columns=slice(width) if self._silent(lines) else EVERYTHING)
+        a = self.pair(x, columns=slice(width) if self._no_neighbour_branch(lines) else EVERYTHING)
         if self.comb == "linear" and self.code is None:
-            return kernels.linear_sum(a, lines.incidence, width)
-        return kernels.ego_sum(
+            return ops.linear_sum(a, lines.incidence, width)
+        return ops.ego_sum(
             a, lines.incidence, width, table=self._offsets(lines, a.dtype), code=lines.code_rows,
             relu=self.comb == "deepsets",
         )  # fmt: skip
@@ -239,7 +239,7 @@ class LGANConv(nn.Module):
         if self.code is None:
             return None
         assert lines.code_table is not None
-        columns = slice(self.out_channels) if self._silent(lines) else EVERYTHING
+        columns = slice(self.out_channels) if self._no_neighbour_branch(lines) else EVERYTHING
         codes = lines.code_table
         if self.code_map == "spline" and codes.device.type == "cpu":
             # A row has two knots of 64 for every count: a product with the others is a waste.
@@ -250,7 +250,7 @@ class LGANConv(nn.Module):
         offsets: Tensor = self.code(codes.to(dtype), columns=columns)
         return offsets
 
-    def _silent(self, lines: EgoLines) -> bool:
+    def _no_neighbour_branch(self, lines: EgoLines) -> bool:
         """Whether the neighbour branch has nothing to say."""
         return self.branches == "target" or not lines.has_triangles
 

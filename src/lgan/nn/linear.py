@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from lgan import kernels
+from lgan import ops
 
 __all__ = ["Linear", "check_categories", "one_hot"]
 
@@ -98,8 +98,8 @@ def _lookup(category: Tensor, weight: Tensor) -> Tensor:
 
 
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    if weight.dim() == 3 and kernels.compiled(x):
-        return kernels.stacked_product(x, weight, bias)
+    if weight.dim() == 3 and ops.compiled(x):
+        return ops.stacked_product(x, weight, bias)
     out = x @ weight
     # Where activations are stored in half precision the bias must not widen them.
     return out if bias is None else out + bias.unsqueeze(-2).to(out.dtype)

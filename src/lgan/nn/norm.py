@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from lgan import kernels
+from lgan import ops
 
 __all__ = ["BatchNorm"]
 
@@ -52,7 +52,7 @@ class BatchNorm(nn.Module):
             shift = self.shift - self.running_mean * factor
             out = torch.addcmul(shift.unsqueeze(-2), x, factor.unsqueeze(-2))
             return out.relu_() if self.relu else out
-        return kernels.norm(
+        return ops.norm(
             x,
             weight,
             self.scale,

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from lgan import kernels
+from lgan import ops
 
 __all__ = ["Readout", "check_readout", "grouped_max", "readout", "skip_cat"]
 
@@ -37,9 +37,9 @@ def readout(x: Tensor, ptr: Tensor, multiplicity: Tensor, reduce: Readout) -> Te
         graph = torch.searchsorted(ptr[1:], place, right=True)  # nodes beyond the last: a spare row
         return grouped_max(x, graph, graphs + 1)[..., :graphs, :]
     if reduce == "mean":
-        total = kernels.segment_sum(torch.ones_like(x[..., :1]).detach(), multiplicity, ptr)
-        return kernels.segment_sum(x, multiplicity, ptr) / total.clamp(min=1)
-    return kernels.segment_sum(x, multiplicity, ptr)
+        total = ops.segment_sum(torch.ones_like(x[..., :1]).detach(), multiplicity, ptr)
+        return ops.segment_sum(x, multiplicity, ptr) / total.clamp(min=1)
+    return ops.segment_sum(x, multiplicity, ptr)
 
 
 def grouped_max(x: Tensor, group: Tensor, groups: int) -> Tensor:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lgan.experiment import network_spec, settings_for
-from lgan.train.loop import OWN
+from lgan.train.loop import PER_MODEL_SETTINGS
 
 __all__ = [
     "KEEP_SHAPE",
@@ -24,7 +24,7 @@ __all__ = [
 Space = dict[str, tuple[Any, ...]]
 
 # Settings with which models can train side by side in one program; all others change shapes.
-KEEP_SHAPE = (*(name for name in OWN if name != "seed"), "dropout")
+KEEP_SHAPE = (*(name for name in PER_MODEL_SETTINGS if name != "seed"), "dropout")
 
 _TRAINING: Space = {
     "lr": (0.001, 0.003, 0.01),
@@ -101,7 +101,7 @@ def check_space(space: Space, model: str, dataset: str, fixed: Mapping[str, Any]
     for name, choices in space.items():
         for choice in choices:
             settings = settings_for(model, dataset, **{**fixed, name: choice})
-            if spec.fit is None:  # otherwise some options come from the data set
+            if spec.data_options is None:  # otherwise some options come from the data set
                 spec.build(1, 1, 1, **settings.options)
 
 

@@ -12,9 +12,9 @@ import torch
 from lgan.data import EgoLineGraph
 from lgan.data.pairs import BREC
 from lgan.nn import LGAN
+from lgan.tables.json_records import read_record, write_record
 from lgan.tables.published import BREC_COUNTS
 from lgan.tables.render import Grid
-from lgan.tables.stored import read_record, write_record
 from lgan.wl import check
 from lgan.wl.hierarchy import brec_rows
 from lgan.wl.reliability import OUT_CHANNELS, ProtocolConfig, trained_verdicts

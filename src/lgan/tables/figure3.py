@@ -17,9 +17,9 @@ from lgan.experiment import Settings, factory, network_spec, prepare, settings_f
 from lgan.explain import Attribution, attribute
 from lgan.explain.draw import save
 from lgan.explain.entry import Entry, class_names, explained, select_graphs, uncompressed
-from lgan.explain.made import typed_command
 from lgan.explain.molecule import Molecule, molecule_from_graph, molecule_from_smiles
 from lgan.explain.picture import Picture
+from lgan.explain.provenance import typed_command
 from lgan.explain.scale import Scale
 from lgan.train import OnEpoch, train_one
 from lgan.train.environment import environment

@@ -20,8 +20,8 @@ from lgan.data import (
     triangle_pairs,
 )
 from lgan.experiment import Settings, factory, network_spec, prepare, settings_for
+from lgan.tables.json_records import read_record, write_record
 from lgan.tables.render import Grid
-from lgan.tables.stored import read_record, write_record
 from lgan.train.loop import Variant, held_out_job, train_together
 from lgan.zoo import KernelSpec, model_spec
 

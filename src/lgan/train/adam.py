@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from lgan import kernels
+from lgan import ops
 
 __all__ = ["StackedAdam"]
 
@@ -51,7 +51,7 @@ class StackedAdam:
         self.steps += 1
         root = (1 - self.beta2**self.steps).sqrt().to(self.value.dtype)
         rate = (scale / (1 - self.beta1**self.steps)).to(self.value.dtype)
-        if kernels.compiled(self.value):
+        if ops.compiled(self.value):
             self._compiled_step(rate, root)
             return
         rate = rate if rate.dim() == 0 else _per_element(rate, self.parameters)
@@ -64,8 +64,8 @@ class StackedAdam:
         self.grad.zero_()
 
     def _compiled_step(self, rate: Tensor, root: Tensor) -> None:
-        from lgan.kernels.numba_adam import adam
-        from lgan.kernels.threads import by_planes
+        from lgan.ops.numba_adam import adam
+        from lgan.ops.threads import by_planes
 
         lr = self.lr
         if rate.dim() > 0:

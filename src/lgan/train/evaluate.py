@@ -52,7 +52,7 @@ class HeldOut:
         self.device = device or union.device
         self.held_out = [ids.to(union.device) for ids in held_out]
         everything = torch.unique(torch.cat(self.held_out))
-        load = int(union.load[everything].sum()) * len(held_out)
+        load = int(union.work_per_graph[everything].sum()) * len(held_out)
         if self.device.type != "cpu" and load < SHARED:
             self.groups = [_Group(slice(0, len(held_out)), everything)]
         else:
@@ -130,7 +130,7 @@ def _same_graphs(held_out: Sequence[Tensor]) -> list[_Group]:
 
 def _pieces(union: GraphUnion, ids: Tensor) -> list[Tensor]:
     """The graphs in order, in pieces of bounded size."""
-    load = torch.cumsum(union.load[ids], 0)
+    load = torch.cumsum(union.work_per_graph[ids], 0)
     part = (load / CHUNK).floor().long()
     counts = torch.unique_consecutive(part, return_counts=True)[1].tolist()
     return list(torch.split(ids, counts or [0]))

@@ -119,7 +119,7 @@ def cross_validate_variants(
     jobs: list[Job] = []
     for index, variant in enumerate(variants):
         seed = variant.config.seed
-        jobs += [held_out_job(fold, k, seed=seed + k, variant=index) for k in range(number)]
+        jobs += [held_out_job(fold, k, seed=seed, variant=index) for k in range(number)]
         jobs += _inner_jobs(fold, y, seed, index) if fair else []
 
     rows = torch.diff(union.node_ptr).cpu() if rows is None else rows
@@ -185,8 +185,7 @@ def _inner_jobs(fold: Tensor, y: Tensor, seed: int, variant: int) -> list[Job]:
             f"it needs three folds or more, got {number}. Choose more folds."
         )
     jobs = [
-        held_out_job(fold, k, (k + 1) % number, seed=seed + k, variant=variant)
-        for k in range(number)
+        held_out_job(fold, k, (k + 1) % number, seed=seed, variant=variant) for k in range(number)
     ]
     for k, job in enumerate(jobs):
         classes = torch.unique(y[job.train]).tolist()

@@ -9,10 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from lgan import kernels
+from lgan import ops
 from lgan._version import __version__
 from lgan.graph import GraphBatch, GraphUnion
 from lgan.train.adam import StackedAdam
@@ -24,10 +25,19 @@ from lgan.train.evaluate import HeldOut
 from lgan.train.stack import drawn, stack
 from lgan.train.state import RunState
 
-__all__ = ["OWN", "Curves", "Job", "OnEpoch", "Variant", "held_out_job", "train_together"]
+__all__ = [
+    "PER_MODEL_SETTINGS",
+    "Curves",
+    "Job",
+    "OnEpoch",
+    "Variant",
+    "held_out_job",
+    "model_seed",
+    "train_together",
+]
 
 # Settings in which models side by side may differ.
-OWN = ("lr", "lr_halving", "weight_decay", "average", "seed")
+PER_MODEL_SETTINGS = ("lr", "lr_halving", "weight_decay", "average", "seed")
 
 
 @dataclass(frozen=True)
@@ -55,7 +65,7 @@ class Variant:
 
     Attributes:
         factory: Builds one model; those of all variants have the same shapes.
-        config: Settings; variants may differ in those of :data:`OWN`.
+        config: Settings; variants may differ in those of :data:`PER_MODEL_SETTINGS`.
         about: Name and options of the model, for the record.
     """
 
@@ -64,16 +74,42 @@ class Variant:
     about: dict[str, Any] = field(default_factory=dict)
 
 
+def model_seed(seed: int, fold: int, member: int = 0) -> int:
+    """The seed of one model of a run: its own for every seed, fold and member.
+
+    Sums such as ``seed + fold`` would give fold 1 of one seed the weights of fold 0 of the next.
+
+    Args:
+        seed: Seed of the run.
+        fold: Fold the model is tested on.
+        member: 0 for the model of the fold, more for those that hold an inner fold out too.
+
+    Example:
+        >>> len({model_seed(seed, fold) for seed in range(3) for fold in range(10)})
+        30
+    """
+    return int(np.random.SeedSequence((seed, fold, member)).generate_state(1, np.uint64)[0] >> 1)
+
+
 def held_out_job(
     fold: Tensor, test: int, inner: int | None = None, *, seed: int, variant: int = 0
 ) -> Job:
-    """A job that tests on one fold, keeps an inner one out too, and trains on all others."""
+    """A job that tests on one fold, keeps an inner one out too, and trains on all others.
+
+    Args:
+        fold: The test fold of every graph ``[G]``.
+        test: Fold to test on.
+        inner: Fold to choose the epoch on, if any.
+        seed: Seed of the run, see :func:`model_seed`.
+        variant: Which of the variants it is a model of.
+    """
     held_out = fold == test
     validation = torch.empty(0, dtype=torch.int64)
     if inner is not None:
         validation = (fold == inner).nonzero().squeeze(1)
         held_out = held_out | (fold == inner)
-    return Job(seed, ~held_out, (fold == test).nonzero().squeeze(1), validation, variant)
+    own = model_seed(seed, test, 0 if inner is None else inner + 1)
+    return Job(own, ~held_out, (fold == test).nonzero().squeeze(1), validation, variant)
 
 
 @dataclass
@@ -176,7 +212,7 @@ def train_together(
     steps = (CapturedSteps if replayed else Steps)(union, seen, step)
     tested = HeldOut(union, [torch.cat([job.test, job.validation]) for job in jobs], device)
 
-    with kernels.model_threads(device):
+    with ops.model_threads(device):
         for epoch in range(done, config.epochs):
             begin = time.perf_counter()
             batches = epoch_batches(
@@ -249,9 +285,9 @@ def _shared_config(variants: Sequence[Variant]) -> TrainConfig:
     first = variants[0].config
     for variant in variants[1:]:
         own = variant.config
-        if own != replace(first, **{name: getattr(own, name) for name in OWN}):
+        if own != replace(first, **{name: getattr(own, name) for name in PER_MODEL_SETTINGS}):
             raise ValueError(
-                f"Models side by side may differ in {', '.join(f'`{name}`' for name in OWN)}, got "
+                f"Models side by side may differ in {', '.join(PER_MODEL_SETTINGS)} only, got "
                 f"{own} beside {first}. Train the others in a run of their own."
             )
     return first

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from lgan.graph import GraphUnion, Lift
-from lgan.kernels.row_sum import row_sum
 from lgan.nn.dropout import Dropout
 from lgan.nn.linear import Linear, one_hot
 from lgan.nn.norm import BatchNorm
 from lgan.nn.readout import Readout, check_readout, readout
+from lgan.ops.row_sum import row_sum
 from lgan.zoo.cw_lift import EDGE_NODES, EDGES, RING_EDGES, RINGS, cw_lift
 from lgan.zoo.incidences import Incidences
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from lgan import kernels
+from lgan import ops
 from lgan.nn.linear import Linear, one_hot
 from lgan.zoo.plain_graph import PlainGraph
 
@@ -67,7 +67,7 @@ class DCNN(nn.Module):
         spread = (reach.unsqueeze(-1) * x.unsqueeze(-2)).flatten(-2)  # [*, n, (H + 1) F]
         ones = torch.ones(x.size(0), device=x.device)
         size = torch.diff(graph.ptr).clamp(min=1)
-        mean = kernels.segment_sum(spread, ones, graph.ptr) / size[:, None]
+        mean = ops.segment_sum(spread, ones, graph.ptr) / size[:, None]
         z = torch.tanh(self.weight.flatten(-2).unsqueeze(-2) * mean)  # [*, B, (H + 1) F]
         out: Tensor = self.head(z)
         return out

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from lgan.graph import Cells
 from lgan.graph.segments import group_by
-from lgan.kernels.row_sum import SparseRows
+from lgan.ops.row_sum import SparseRows
 
 __all__ = [
     "Incidences",

@@ -7,10 +7,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from lgan.graph import GraphUnion, Lift
-from lgan.kernels.row_sum import SparseRows, row_sum
 from lgan.nn.dropout import Dropout
 from lgan.nn.linear import Linear
 from lgan.nn.readout import Readout, check_readout, readout
+from lgan.ops.row_sum import SparseRows, row_sum
 from lgan.zoo.incidences import Incidences, adjacency_rows
 from lgan.zoo.k_sets import (
     NODE_NEIGHBOURS,

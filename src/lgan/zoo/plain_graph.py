@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lgan import kernels
+from lgan import ops
 from lgan.graph import EgoLines, undirected_pairs
-from lgan.kernels import Incidence
+from lgan.ops import Incidence
 
 __all__ = ["PlainGraph", "pointers", "refuse_merged_twins"]
 
@@ -61,11 +61,11 @@ class PlainGraph:
         ones = torch.ones(self.num_nodes, 1, dtype=self.dtype, device=self.ptr.device)
         # An edge gives one for its far end and one for the near end. Where a batch on a GPU has
         # room for more nodes than there are, the nodes beyond the last may count below zero.
-        return (kernels.linear_sum(ones, self.incidence, 1) / 2).clamp(min=0)
+        return (ops.linear_sum(ones, self.incidence, 1) / 2).clamp(min=0)
 
     def neighbour_sum(self, h: Tensor) -> Tensor:
         """The sum over the neighbours of every node, ``[*, n, F]``."""
-        both_ends = kernels.linear_sum(h, self.incidence, h.size(-1))
+        both_ends = ops.linear_sum(h, self.incidence, h.size(-1))
         return both_ends - self.degree * h
 
     @cached_property

@@ -13,8 +13,7 @@ from lgan.zoo.cwn import CWN, cells_per_graph, lift_rings
 from lgan.zoo.dcnn import DCNN
 from lgan.zoo.dgcnn import DGCNN, sort_pool_size
 from lgan.zoo.gin import GIN
-from lgan.zoo.k_gnn import KGNN, lift_sets, sets_per_graph
-from lgan.zoo.kernels import (
+from lgan.zoo.graph_kernels import (
     local_two_wl,
     propagation,
     random_walk,
@@ -22,6 +21,7 @@ from lgan.zoo.kernels import (
     two_wl,
     wl_subtree,
 )
+from lgan.zoo.k_gnn import KGNN, lift_sets, sets_per_graph
 from lgan.zoo.patchy_san import PatchySan
 from lgan.zoo.ppgn import PPGN, check_size, pairs_of_nodes
 from lgan.zoo.receptive_fields import mean_size, receptive_fields
@@ -44,8 +44,8 @@ class NetworkSpec:
         captured: Whether a step never asks the host, so that a GPU can replay it.
         lift: The transform it needs for given options.
         rows: Rows of its largest activations for every graph ``[G]``; by default the nodes.
-        fit: Options that the data set decides, from it and the options given.
-        fitted: Names of these options.
+        data_options: Options that the data set decides, from it and the options given.
+        data_option_names: Names of these options.
         check: Raises an error, before any training, for a data set it cannot do; called with all
             settings of the experiment.
         defaults: Settings of its own paper that differ from :data:`lgan.experiment.BASE`.
@@ -60,8 +60,8 @@ class NetworkSpec:
     captured: bool = False
     lift: Callable[[Options], Lift] | None = None
     rows: Callable[[GraphUnion], Tensor] | None = None
-    fit: Callable[[GraphUnion, Options], Options] | None = None
-    fitted: tuple[str, ...] = ()
+    data_options: Callable[[GraphUnion, Options], Options] | None = None
+    data_option_names: tuple[str, ...] = ()
     check: Callable[[GraphUnion, Options], None] | None = None
     defaults: Options = field(default_factory=dict)
     source: str = "the protocol of Xu et al., 2019"
@@ -74,7 +74,7 @@ class KernelSpec:
     Attributes:
         grams: Called with the raw graphs, a category for every node, the options, and a progress
             callback; returns the Gram matrices to choose from inside the training part
-            (:class:`lgan.zoo.kernels.Grams`).
+            (:class:`lgan.zoo.graph_kernels.Grams`).
         power: Its place in the Weisfeiler-Leman hierarchy.
         reference: Where it comes from.
         defaults: Options of its own paper.
@@ -138,8 +138,8 @@ MODELS: dict[str, ModelSpec] = {
         "only the nearest ten",
         reference="Niepert et al., Learning Convolutional Neural Networks for Graphs, ICML 2016",
         lift=receptive_fields,
-        fit=mean_size,
-        fitted=("num_fields",),
+        data_options=mean_size,
+        data_option_names=("num_fields",),
         defaults={"hidden": 128, "field_size": 10, "dropout": 0.5, "lr": 0.001},
         source="the paper's single architecture, k = 10; it tunes epochs and batch size on each "
         "set, so that these are those of Xu et al., 2019, and Adam at its usual rate replaces "
@@ -151,8 +151,8 @@ MODELS: dict[str, ModelSpec] = {
         reference="Zhang et al., An End-to-End Deep Learning Architecture for Graph "
         "Classification, AAAI 2018",
         captured=True,
-        fit=sort_pool_size,
-        fitted=("k",),
+        data_options=sort_pool_size,
+        data_option_names=("k",),
         defaults={
             "dropout": 0.5,
             "epochs": 300,

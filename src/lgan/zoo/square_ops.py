@@ -5,11 +5,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lgan import kernels
+from lgan import ops
 from lgan.graph.segments import lengths_to_ptr
-from lgan.kernels.first_order import first_order
-from lgan.kernels.threads import in_threads
 from lgan.nn.readout import Readout, grouped_max
+from lgan.ops.first_order import first_order
+from lgan.ops.threads import in_threads
 from lgan.zoo.squares import Squares
 
 __all__ = ["matrix_product", "square_readout"]
@@ -17,7 +17,7 @@ __all__ = ["matrix_product", "square_readout"]
 
 def matrix_product(a: Tensor, b: Tensor, squares: Squares) -> Tensor:
     """For every graph and channel the product of two matrices, ``[*, R, F]``."""
-    backend = kernels.backend_of(a)
+    backend = ops.backend_of(a)
     if backend == "torch":
         return _plain_product(a, b, squares)
     one = a.dim() == 2
@@ -30,7 +30,7 @@ def matrix_product(a: Tensor, b: Tensor, squares: Squares) -> Tensor:
 def square_readout(h: Tensor, squares: Squares, reduce: Readout) -> Tensor:
     """Read-outs over diagonal and other entries, ``[*, R, F]`` to ``[*, B, 2 F]``; 0 for none."""
     if reduce == "max":
-        backend = kernels.backend_of(h)
+        backend = ops.backend_of(h)
         if backend == "torch":
             return _plain_max(h, squares)
         _, maximum = _functions(backend)
@@ -45,7 +45,7 @@ def square_readout(h: Tensor, squares: Squares, reduce: Readout) -> Tensor:
 
 
 def _sum(h: Tensor, ptr: Tensor) -> Tensor:
-    return kernels.segment_sum(h, torch.ones(h.size(-2), device=h.device), ptr)
+    return ops.segment_sum(h, torch.ones(h.size(-2), device=h.device), ptr)
 
 
 def _functions(backend: str) -> tuple[Any, Any]:

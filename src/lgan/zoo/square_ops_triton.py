@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from lgan.kernels.first_order import first_order
+from lgan.ops.first_order import first_order
 from lgan.zoo.squares import Squares
 
 __all__ = ["Max", "Product"]

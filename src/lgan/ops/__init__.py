@@ -1,0 +1,27 @@
+"""The hot operations of preparation and of a layer, behind one contract for every backend."""
+
+from lgan.ops.dispatch import (
+    backend,
+    backend_of,
+    compiled,
+    ego_sum,
+    linear_sum,
+    model_threads,
+    norm,
+    segment_sum,
+    stacked_product,
+)
+from lgan.ops.incidence import Incidence
+
+__all__ = [
+    "Incidence",
+    "backend",
+    "backend_of",
+    "compiled",
+    "ego_sum",
+    "linear_sum",
+    "model_threads",
+    "norm",
+    "segment_sum",
+    "stacked_product",
+]

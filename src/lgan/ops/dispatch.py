@@ -1,0 +1,284 @@
+"""Public entry to the hot operations: one contract, the backend chosen by device and dtype."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor
+
+from lgan.ops import threads, torch_any
+from lgan.ops.incidence import Incidence
+
+__all__ = [
+    "backend",
+    "backend_of",
+    "compiled",
+    "ego_sum",
+    "linear_sum",
+    "model_threads",
+    "norm",
+    "segment_sum",
+    "stacked_product",
+]
+
+# Multiplications of a product below which a second thread costs more than it saves (measured).
+PRODUCT = 1 << 22
+
+BackendName = Literal["numba", "triton", "torch"]
+
+_chosen: ContextVar[BackendName | None] = ContextVar("lgan_backend", default=None)
+
+
+@contextmanager
+def backend(name: BackendName | None) -> Iterator[None]:
+    """Use one backend inside a ``with`` block; ``None`` chooses by device and dtype.
+
+    ``"torch"`` runs anywhere and is differentiable twice; ``"numba"`` is the fast one on the CPU,
+    ``"triton"`` on the GPU (and, slowly, on the CPU where ``TRITON_INTERPRET=1``).
+    """
+    if name not in (*get_args(BackendName), None):
+        raise ValueError(f"`name` must be one of {get_args(BackendName)} or None, got {name!r}.")
+    token = _chosen.set(name)
+    try:
+        yield
+    finally:
+        _chosen.reset(token)
+
+
+def model_threads(device: torch.device) -> AbstractContextManager[None]:
+    """While many models train on the CPU, let threads take models apart.
+
+    Two pools of threads that share the cores get in each other's way, so that the operations of
+    torch use one thread each meanwhile.
+    """
+    return threads.model_threads() if device.type == "cpu" else nullcontext()
+
+
+def compiled(x: Tensor) -> bool:
+    """Whether operations on a tensor run as compiled loops: floats on the CPU."""
+    return backend_of(x) == "numba"
+
+
+def backend_of(x: Tensor) -> BackendName:
+    """The backend that operations on a tensor use."""
+    wanted = _chosen.get()
+    if wanted == "torch":
+        return "torch"
+    floats = x.dtype in (torch.float32, torch.float64)
+    if wanted is None:
+        if x.device.type == "cpu":
+            return "numba" if floats else "torch"
+        # The kernels sum in float32, so that float64 is left to plain tensor operations.
+        able = x.device.type == "cuda" and x.dtype != torch.float64 and _has_triton()
+        return "triton" if able else "torch"
+    if wanted == "numba" and not (floats and x.device.type == "cpu"):
+        raise ValueError(
+            "The backend 'numba' needs a float32 or float64 tensor on the CPU, "
+            f"got {x.dtype} on {x.device}. Use `lgan.ops.backend('torch')`."
+        )
+    if wanted == "triton" and not _has_triton():
+        raise ImportError("The backend 'triton' needs the package triton. Install it with torch.")
+    return wanted
+
+
+@cache
+def _has_triton() -> bool:
+    return find_spec("triton") is not None
+
+
+def ego_sum(
+    a: Tensor,
+    incidence: Incidence,
+    width: int,
+    *,
+    table: Tensor | None = None,
+    code: Tensor | None = None,
+    relu: bool = True,
+) -> Tensor:
+    r"""Both aggregations of a layer: :math:`(B_t Z_t \,\|\, B_n Z_n)`.
+
+    A pair ``{u, v}`` sends ``relu(a_u + a_v + table[code])`` to the nodes that see it.
+
+    Args:
+        a: Node values, the columns of the target branch and then those of the neighbour branch.
+        incidence: The pairs and what lies opposite them.
+        width: Columns of one branch. Where ``a`` has only these, so has the result: the
+            neighbour branch of a graph without triangles is silent.
+        table: Offsets by structural code, the same columns as ``a``.
+        code: Row of ``table`` for every pair ``[P]``; ``None`` where it has one for each.
+        relu: Clip what a pair sends; without it see also :func:`linear_sum`.
+
+    Shapes:
+        ``a``: ``[*, n, 2 · width]``, ``table``: ``[*, C, 2 · width]``, result as ``a``.
+    """
+    _check_rows(a, incidence.multiplicity.numel())
+    chosen = backend_of(a)
+    if table is not None and code is None and (chosen != "triton" or incidence.mask is not None):
+        pairs = incidence.pairs
+        code = torch.arange(pairs.size(1), dtype=pairs.dtype, device=pairs.device)
+    if incidence.mask is not None:
+        return torch_any.masked_ego_sum(a, incidence, width, table, code, relu)
+    if chosen == "torch":
+        return torch_any.ego_sum(a, incidence, width, table, code, relu)
+    planes = a if a.dim() == 3 else a.unsqueeze(0)
+    if table is not None and table.dim() == 2:
+        table = table.expand(planes.size(0), -1, -1).contiguous()
+    out: Tensor
+    if chosen == "triton":
+        from lgan.ops import triton_ops
+
+        out = triton_ops.EgoSum.apply(planes, table, code, incidence, width, relu)
+    else:
+        from lgan.ops import numba_ops
+
+        if table is None or code is None:
+            table, code = a.new_empty((planes.size(0), 1, 1)), incidence.pairs.new_empty(0)
+        out = numba_ops.EgoSum.apply(planes, table, code, incidence, width, relu)
+    return out if a.dim() == 3 else out.squeeze(0)
+
+
+def linear_sum(a: Tensor, incidence: Incidence, width: int) -> Tensor:
+    """:func:`ego_sum` without clipping, at the cost of one sparse product: no triangle is read."""
+    _check_rows(a, incidence.multiplicity.numel())
+    if incidence.mask is not None:
+        return torch_any.masked_linear_sum(a, incidence, width)
+    chosen = backend_of(a)
+    if chosen == "torch":
+        return torch_any.linear_sum(a, incidence, width)
+    planes = a if a.dim() == 3 else a.unsqueeze(0)
+    out: Tensor
+    if chosen == "triton":
+        from lgan.ops import triton_ops
+
+        out = triton_ops.LinearSum.apply(planes, incidence, width, False)
+    else:
+        from lgan.ops import numba_ops
+
+        out = numba_ops.LinearSum.apply(planes, incidence, width, False)
+    return out if a.dim() == 3 else out.squeeze(0)
+
+
+def norm(
+    x: Tensor,
+    weight: Tensor,
+    scale: Tensor,
+    shift: Tensor,
+    *,
+    running: tuple[Tensor, Tensor],
+    momentum: float,
+    eps: float,
+    relu: bool,
+) -> Tensor:
+    """Batch normalisation over rows that count ``weight`` times, then clipping.
+
+    Args:
+        x: Rows.
+        weight: How often each row counts.
+        scale: Factor of every column.
+        shift: Offset of every column.
+        running: Running mean and variance, moved towards those of the batch in place.
+        momentum: How far they move.
+        eps: Added to the variance.
+        relu: Clip the result at zero.
+
+    Shapes:
+        ``x``: ``[*, n, F]``, ``weight``: ``[n]`` or ``[*, n]``, ``scale``, ``shift`` and the
+        running statistics: ``[*, F]``.
+    """
+    _check_rows(x, weight.size(-1))
+    leading = (scale.shape[:-1], shift.shape[:-1], weight.shape[:-1] or x.shape[:-2])
+    if any(axes != x.shape[:-2] for axes in leading):
+        raise ValueError(
+            f"`scale` {list(scale.shape)}, `shift` {list(shift.shape)} and `weight` "
+            f"{list(weight.shape)} must have the leading axes {list(x.shape[:-2])} of `x`. "
+            "Stack the parameters of all models, or pass one model's `x`."
+        )
+    chosen = backend_of(x)
+    out: Tensor
+    if chosen == "torch":
+        weight = weight.to(scale.dtype)
+        out = torch_any.norm(x.to(scale.dtype), weight, scale, shift, running, momentum, eps, relu)
+        return out.to(x.dtype)
+    # Numbers of twins are exact in float32, not in half precision.
+    weight = weight.to(torch.float32 if chosen == "triton" else x.dtype)
+    Norm: Any
+    if chosen == "triton":
+        from lgan.ops.triton_norm import Norm
+    else:
+        from lgan.ops.numba_ops import Norm
+    weight = weight if weight.dim() == 2 else weight.unsqueeze(0)
+    if x.dim() == 3:
+        out = Norm.apply(x, weight, scale, shift, running, momentum, eps, relu)
+        return out
+    mean, var = running
+    one = (mean.unsqueeze(0), var.unsqueeze(0))
+    x, scale, shift = x.unsqueeze(0), scale.unsqueeze(0), shift.unsqueeze(0)
+    out = Norm.apply(x, weight, scale, shift, one, momentum, eps, relu)
+    return out.squeeze(0)
+
+
+def segment_sum(x: Tensor, weight: Tensor, ptr: Tensor) -> Tensor:
+    """Sums over consecutive rows that count ``weight`` times, ``[*, n, F]`` to ``[*, S, F]``."""
+    _check_rows(x, weight.numel())
+    chosen = backend_of(x)
+    planes = x if x.dim() == 3 else x.unsqueeze(0)
+    out: Tensor
+    if chosen == "torch":
+        return torch_any.segment_sum(x, weight.to(x.dtype), ptr)
+    if chosen == "triton":
+        from lgan.ops import triton_ops
+
+        out = triton_ops.SegmentSum.apply(planes, weight.to(torch.float32), ptr)
+        return out if x.dim() == 3 else out.squeeze(0)
+    if int(ptr[-1]) > weight.numel():
+        raise ValueError(f"`ptr` must end within the {weight.numel()} rows, got {int(ptr[-1])}.")
+    from lgan.ops.numba_ops import SegmentSum
+
+    out = SegmentSum.apply(planes, weight.to(x.dtype), ptr)
+    return out if x.dim() == 3 else out.squeeze(0)
+
+
+def stacked_product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """``x W + b`` for many models on the CPU, whose products share the threads out by models.
+
+    Args:
+        x: Rows of every model, or of all of them.
+        weight: One matrix a model.
+        bias: One row a model.
+
+    Shapes:
+        ``x``: ``[K, n, in]`` or ``[n, in]``, ``weight``: ``[K, in, out]``, ``bias``: ``[K, out]``,
+        result: ``[K, n, out]``.
+    """
+    models, size, width = weight.shape
+    fits = x.dim() in (2, 3) and x.size(-1) == size and (x.dim() == 2 or x.size(0) in (1, models))
+    if not fits or (bias is not None and bias.shape != (models, width)):
+        raise ValueError(
+            f"`x` must have shape [{models}, n, {size}] or [n, {size}], and `bias` [{models}, "
+            f"{width}], got {list(x.shape)} and {None if bias is None else list(bias.shape)}. "
+            "Give rows for every model of the stack, or for all of them."
+        )
+    if weight.dtype != x.dtype:
+        raise ValueError(
+            f"`x` must have the dtype {weight.dtype} of the weights, got {x.dtype}. Convert it."
+        )
+    if x.size(-2) * weight.numel() < PRODUCT:
+        x = x.expand(models, -1, -1)
+        return torch.bmm(x, weight) if bias is None else torch.baddbmm(bias.unsqueeze(1), x, weight)
+    from lgan.ops.numba_ops import StackedProduct
+
+    out: Tensor = StackedProduct.apply(x if x.dim() == 3 else x.unsqueeze(0), weight, bias)
+    return out
+
+
+def _check_rows(x: Tensor, num_nodes: int) -> None:
+    """Compiled loops trust their indices, so that a wrong number of rows must not reach them."""
+    if x.dim() < 2 or x.size(-2) != num_nodes:
+        raise ValueError(
+            f"`x` must have one row for each of {num_nodes} nodes, got shape {list(x.shape)}. "
+            "Rebuild the line graphs after changing the graph."
+        )

@@ -1,0 +1,40 @@
+"""The update of Adam on the CPU, in one pass over memory."""
+
+import numpy as np
+from numba import njit
+
+from lgan.ops.numba_rows import FAST, Array
+
+__all__ = ["adam"]
+
+
+# The check for a division by zero that Python wants would keep the loop from being vectorised.
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def adam(
+    value: Array,
+    grad: Array,
+    mean: Array,
+    square: Array,
+    lr: Array,
+    weight_decay: Array,
+    constants: Array,
+    start: int,
+    stop: int,
+) -> None:
+    """Update some of the elements and clear their gradients.
+
+    The constants are the schedule's factor of the learning rates, ``1 - beta1``, ``beta2``,
+    ``1 - beta2``, ``eps`` and the reciprocal of the correction of the root, in the type of the
+    values, so that nothing is widened.
+    """
+    rate, new, keep, fresh, eps, root = constants
+    value, grad, mean = value[start:stop], grad[start:stop], mean[start:stop]
+    square, lr, weight_decay = square[start:stop], lr[start:stop], weight_decay[start:stop]
+    for i in range(value.size):
+        g = grad[i] + weight_decay[i] * value[i]
+        m = mean[i] + new * (g - mean[i])
+        s = keep * square[i] + fresh * g * g
+        grad[i] = 0
+        mean[i] = m
+        square[i] = s
+        value[i] -= rate * lr[i] * m / (np.sqrt(s) * root + eps)

@@ -1,0 +1,240 @@
+"""A layer from end to end on the CPU, model after model, without the interpreter in between.
+
+All arrays of one model are small enough to stay in the cache of a core while the layer runs, and
+a thread never asks for the interpreter lock. Empty arrays stand for what a layer does not have.
+"""
+
+import numpy as np
+from numba import njit
+
+from lgan.ops.numba_norm import norm_backward, norm_forward
+from lgan.ops.numba_products import (
+    add_bias,
+    add_products,
+    column_sums,
+    inner_products,
+    products,
+    turned_products,
+)
+from lgan.ops.numba_rows import FAST, Array, add_rows, take_rows
+from lgan.ops.numba_sums import ego_sum_backward, ego_sum_forward, linear_sum
+
+__all__ = ["layer_backward", "layer_forward", "layer_tested"]
+
+# The ego line graphs: pairs, multiplicity, ptr, opposite, triangles.
+Structure = tuple[Array, Array, Array, Array, Array]
+
+
+@njit(nogil=True, cache=True)
+def _pairs_sent(
+    rows: Array,
+    category: Array,
+    pair: Array,
+    bias: Array,
+    table: Array,
+    code: Array,
+    structure: Structure,
+    width: int,
+    relu: bool,
+    squash: bool,
+    a: Array,
+    both: Array,
+    k: int,
+) -> None:
+    """``a = x W_p + b`` and what every node receives from the pairs around it."""
+    pairs, multiplicity, ptr, opposite, triangles = structure
+    if category.size > 0:
+        take_rows(category, pair, False, a, k, k + 1)
+        add_bias(a[k], bias[k])
+    else:
+        products(rows, pair, bias, a, k, k + 1)
+    if relu or code.size > 0:
+        ego_sum_forward(a, table, code, pairs, multiplicity, ptr, opposite, width, relu, both,
+                        k, k + 1, 0, width)  # fmt: skip
+    else:
+        linear_sum(a, pairs, multiplicity, triangles, width, False, both, k, k + 1, 0, width)
+    if squash:
+        _squash(both[k])
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def _squash(sums: Array) -> None:
+    for i in range(sums.shape[0]):
+        for j in range(sums.shape[1]):
+            sums[i, j] = np.arcsinh(sums[i, j])
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def _squash_back(squashed: Array, grad: Array) -> None:
+    """From the gradient at ``asinh(sums)`` to that at the sums, in place."""
+    for i in range(grad.shape[0]):
+        for j in range(grad.shape[1]):
+            grad[i, j] /= np.cosh(squashed[i, j])
+
+
+@njit(nogil=True, cache=True)
+def _fused(
+    rows: Array,
+    category: Array,
+    both: Array,
+    fuse: Array,
+    residual: Array,
+    none: Array,
+    hidden: Array,
+    k: int,
+) -> None:
+    """``hidden = both W_f + x W_r``."""
+    products(both, fuse, none, hidden, k, k + 1)
+    if residual.size > 0:
+        if category.size > 0:
+            take_rows(category, residual, True, hidden, k, k + 1)
+        else:
+            add_products(rows, residual, hidden, k, k + 1)
+
+
+@njit(nogil=True, cache=True)
+def layer_forward(
+    rows: Array,
+    category: Array,
+    weights: tuple[Array, ...],
+    code: Array,
+    structure: Structure,
+    relu: bool,
+    squash: bool,
+    node_weight: Array,
+    norms: tuple[Array, ...],
+    running: tuple[Array, ...],
+    momentum: float,
+    eps: float,
+    kept: tuple[Array, ...],
+    stats: Array,
+    k0: int,
+    k1: int,
+) -> None:
+    """All of a layer for some models in training; ``kept`` is what its gradient needs."""
+    pair, bias, fuse, residual, table, out, none = weights
+    scale1, shift1, scale2, shift2 = norms
+    mean1, var1, mean2, var2 = running
+    a, both, hidden, normed, last, result = kept
+    width = out.shape[2]
+    for k in range(k0, k1):
+        _pairs_sent(rows, category, pair, bias, table, code, structure, width, relu, squash,
+                    a, both, k)  # fmt: skip
+        _fused(rows, category, both, fuse, residual, none, hidden, k)
+        norm_forward(hidden, node_weight, scale1, shift1, eps, True, normed, stats[0], stats[1],
+                     mean1, var1, momentum, k, k + 1, 0, width)  # fmt: skip
+        products(normed, out, none, last, k, k + 1)
+        norm_forward(last, node_weight, scale2, shift2, eps, True, result, stats[2], stats[3],
+                     mean2, var2, momentum, k, k + 1, 0, width)  # fmt: skip
+
+
+@njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
+def _by_running(
+    x: Array, scale: Array, shift: Array, mean: Array, var: Array, eps: float, k: int
+) -> None:
+    """Normalise by the running statistics and clip, in place."""
+    zero, small = x.dtype.type(0), x.dtype.type(eps)
+    factor, offset = np.empty(x.shape[2], x.dtype), np.empty(x.shape[2], x.dtype)
+    for j in range(factor.size):
+        factor[j] = scale[k, j] / np.sqrt(var[k, j] + small)
+        offset[j] = shift[k, j] - mean[k, j] * factor[j]
+    for i in range(x.shape[1]):
+        row = x[k, i]
+        for j in range(row.size):
+            row[j] = max(row[j] * factor[j] + offset[j], zero)
+
+
+@njit(nogil=True, cache=True)
+def layer_tested(
+    rows: Array,
+    category: Array,
+    weights: tuple[Array, ...],
+    code: Array,
+    structure: Structure,
+    relu: bool,
+    squash: bool,
+    norms: tuple[Array, ...],
+    running: tuple[Array, ...],
+    eps: float,
+    result: Array,
+) -> None:
+    """All of a layer for all models, normalised by the running statistics."""
+    pair, bias, fuse, residual, table, out, none = weights
+    scale1, shift1, scale2, shift2 = norms
+    mean1, var1, mean2, var2 = running
+    models, nodes, width = result.shape
+    a = np.empty((models, nodes, pair.shape[2]), result.dtype)
+    both = np.empty((models, nodes, pair.shape[2]), result.dtype)
+    hidden = np.empty((models, nodes, width), result.dtype)
+    for k in range(models):
+        _pairs_sent(rows, category, pair, bias, table, code, structure, width, relu, squash,
+                    a, both, k)  # fmt: skip
+        _fused(rows, category, both, fuse, residual, none, hidden, k)
+        _by_running(hidden, scale1, shift1, mean1, var1, eps, k)
+        products(hidden, out, none, result, k, k + 1)
+        _by_running(result, scale2, shift2, mean2, var2, eps, k)
+
+
+@njit(nogil=True, cache=True)
+def _weight_back(rows: Array, category: Array, grad: Array, to: Array, k: int) -> None:
+    if category.size > 0:
+        for i in range(to.shape[1]):
+            for j in range(to.shape[2]):
+                to[k, i, j] = 0
+        add_rows(category, grad, to, k, k + 1)
+    else:
+        inner_products(rows, grad, to, k, k + 1)
+
+
+@njit(nogil=True, cache=True)
+def layer_backward(
+    grad: Array,
+    rows: Array,
+    category: Array,
+    weights: tuple[Array, ...],
+    code: Array,
+    structure: Structure,
+    relu: bool,
+    squash: bool,
+    node_weight: Array,
+    scales: tuple[Array, Array],
+    kept: tuple[Array, ...],
+    stats: Array,
+    room: tuple[Array, ...],
+    grads: tuple[Array, ...],
+    k0: int,
+    k1: int,
+) -> None:
+    """Gradients of :func:`layer_forward`; ``room`` is for what flows between its parts."""
+    pair, _, fuse, residual, table, out, _ = weights
+    pairs, multiplicity, ptr, opposite, triangles = structure
+    a, both, hidden, normed, last, result = kept
+    at_a, at_both, at_hidden, at_normed = room
+    to_x, to_pair, to_bias, to_fuse, to_residual, to_table, to_norms, to_out = grads
+    width = out.shape[2]
+    for k in range(k0, k1):
+        # `at_hidden` first holds the gradient at `last`, which has the same shape.
+        norm_backward(grad, last, result, node_weight, scales[1], stats[2], stats[3], True,
+                      at_hidden, to_norms[2], to_norms[3], k, k + 1, 0, width)  # fmt: skip
+        inner_products(normed, at_hidden, to_out, k, k + 1)
+        turned_products(at_hidden, out, False, at_normed, k, k + 1)
+        norm_backward(at_normed, hidden, normed, node_weight, scales[0], stats[0], stats[1], True,
+                      at_hidden, to_norms[0], to_norms[1], k, k + 1, 0, width)  # fmt: skip
+        inner_products(both, at_hidden, to_fuse, k, k + 1)
+        turned_products(at_hidden, fuse, False, at_both, k, k + 1)
+        if squash:
+            _squash_back(both[k], at_both[k])
+        if relu or code.size > 0:
+            ego_sum_backward(at_both, a, table, code, pairs, multiplicity, ptr, opposite, width,
+                             relu, at_a, to_table, k, k + 1, 0, width)  # fmt: skip
+        else:
+            linear_sum(at_both, pairs, multiplicity, triangles, width, True, at_a, k, k + 1,
+                       0, width)  # fmt: skip
+        _weight_back(rows, category, at_a, to_pair, k)
+        column_sums(at_a, to_bias, k, k + 1)
+        if to_x.size > 0:
+            turned_products(at_a, pair, False, to_x, k, k + 1)
+        if residual.size > 0:
+            _weight_back(rows, category, at_hidden, to_residual, k)
+            if to_x.size > 0:
+                turned_products(at_hidden, residual, True, to_x, k, k + 1)

@@ -1,0 +1,110 @@
+"""Compiled loops of batch normalisation, on the CPU."""
+
+import numpy as np
+from numba import njit
+
+from lgan.ops.numba_rows import FAST, Array, add_row
+
+__all__ = ["norm_backward", "norm_forward"]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def norm_forward(
+    x: Array,
+    weight: Array,
+    scale: Array,
+    shift: Array,
+    eps: float,
+    relu: bool,
+    y: Array,
+    mean: Array,
+    rstd: Array,
+    running_mean: Array,
+    running_var: Array,
+    momentum: float,
+    k0: int,
+    k1: int,
+    c0: int,
+    c1: int,
+) -> None:
+    """Batch normalisation with a weight per row ``[1 or K, n]``, then clipping.
+
+    The running statistics move towards those of the batch; a batch without rows leaves them.
+    """
+    floor = x.dtype.type(0) if relu else x.dtype.type(-np.inf)
+    factor = np.empty(c1 - c0, x.dtype)
+    for k in range(k0, k1):
+        w = weight[k if weight.shape[0] > 1 else 0]
+        rows = w.sum()
+        count = x.dtype.type(max(rows, 1.0))
+        share = x.dtype.type(momentum if rows > 0 else 0.0)
+        unbiased = x.dtype.type(1.0 / max(rows - 1.0, 1.0))
+        m, r, s, b = mean[k, c0:c1], rstd[k, c0:c1], scale[k, c0:c1], shift[k, c0:c1]
+        m[:] = 0
+        for i in range(x.shape[1]):
+            add_row(m, w[i], x[k, i, c0:c1])
+        m /= count
+        factor[:] = 0
+        for i in range(x.shape[1]):
+            row, wi = x[k, i, c0:c1], w[i]
+            for j in range(factor.size):
+                d = row[j] - m[j]
+                factor[j] += wi * d * d
+        for j in range(factor.size):
+            running_mean[k, c0 + j] += share * (m[j] - running_mean[k, c0 + j])
+            running_var[k, c0 + j] += share * (factor[j] * unbiased - running_var[k, c0 + j])
+            r[j] = 1 / np.sqrt(factor[j] / count + x.dtype.type(eps))
+            factor[j] = s[j] * r[j]
+        for i in range(x.shape[1]):
+            row, to = x[k, i, c0:c1], y[k, i, c0:c1]
+            for j in range(factor.size):
+                to[j] = max((row[j] - m[j]) * factor[j] + b[j], floor)
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def norm_backward(
+    grad: Array,
+    x: Array,
+    y: Array,
+    weight: Array,
+    scale: Array,
+    mean: Array,
+    rstd: Array,
+    relu: bool,
+    grad_x: Array,
+    grad_scale: Array,
+    grad_shift: Array,
+    k0: int,
+    k1: int,
+    c0: int,
+    c1: int,
+) -> None:
+    """Gradients of :func:`norm_forward`; a clipped output passes nothing."""
+    ceiling = x.dtype.type(0) if relu else x.dtype.type(-np.inf)
+    zero = x.dtype.type(0)
+    by_shift, by_unit = np.empty(c1 - c0, x.dtype), np.empty(c1 - c0, x.dtype)
+    for k in range(k0, k1):
+        w = weight[k if weight.shape[0] > 1 else 0]
+        count = x.dtype.type(max(w.sum(), 1.0))
+        m, r, s = mean[k, c0:c1], rstd[k, c0:c1], scale[k, c0:c1]
+        by_shift[:] = 0
+        by_unit[:] = 0
+        for i in range(x.shape[1]):
+            row, out, g = x[k, i, c0:c1], y[k, i, c0:c1], grad[k, i, c0:c1]
+            for j in range(by_shift.size):
+                value, keep = g[j], out[j]
+                passed = value if keep > ceiling else zero
+                by_shift[j] += passed
+                by_unit[j] += passed * (row[j] - m[j])
+        for j in range(by_shift.size):
+            grad_shift[k, c0 + j] = by_shift[j]
+            grad_scale[k, c0 + j] = by_unit[j] * r[j]
+            by_shift[j] /= count
+            by_unit[j] *= r[j] * r[j] / count
+        for i in range(x.shape[1]):
+            row, out, g = x[k, i, c0:c1], y[k, i, c0:c1], grad[k, i, c0:c1]
+            to, wi = grad_x[k, i, c0:c1], w[i]
+            for j in range(by_shift.size):
+                value, keep = g[j], out[j]
+                passed = value if keep > ceiling else zero
+                to[j] = s[j] * r[j] * (passed - wi * (by_shift[j] + (row[j] - m[j]) * by_unit[j]))

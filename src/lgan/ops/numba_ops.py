@@ -1,0 +1,215 @@
+"""Differentiable operations over the compiled loops on the CPU.
+
+All tensors are planes ``[K, n, F]``. What surrounds a loop is kept short: on small graphs the
+interpreter, not the loop, is what a step waits for.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lgan.ops import numba_norm, numba_products, numba_rows, numba_sums
+from lgan.ops.first_order import first_order
+from lgan.ops.incidence import Incidence
+from lgan.ops.threads import by_planes, in_threads
+
+__all__ = ["EgoSum", "LinearSum", "Norm", "SegmentSum", "StackedProduct"]
+
+# Loops that touch an element once are worth a second thread only where there are many.
+LIGHT = 4
+
+
+def _array(x: Tensor) -> Any:
+    return x.detach().numpy() if x.is_contiguous() else x.detach().contiguous().numpy()
+
+
+class EgoSum(torch.autograd.Function):
+    """See :func:`lgan.ops.ego_sum`."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        a: Tensor,
+        table: Tensor,
+        code: Tensor,
+        incidence: Incidence,
+        width: int,
+        relu: bool,
+    ) -> Tensor:
+        """Sum what the pairs send."""
+        ctx.save_for_backward(a, table)
+        ctx.rest = (code, incidence, width, relu)
+        out = a.new_empty(a.shape)
+        pairs, multiplicity, ptr, opposite, _ = incidence.arrays
+        in_threads(
+            numba_sums.ego_sum_forward,
+            a.size(0),
+            width,
+            a.size(0) * (pairs.shape[1] + opposite.size) * width,
+            *(_array(a), _array(table), code.numpy(), pairs, multiplicity, ptr, opposite),
+            *(width, relu, out.numpy()),
+        )
+        return out
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Gradients of the node values and of the table."""
+        a, table = ctx.saved_tensors
+        code, incidence, width, relu = ctx.rest
+        grad_a, grad_table = a.new_empty(a.shape), table.new_zeros(table.shape)
+        pairs, multiplicity, ptr, opposite, _ = incidence.arrays
+        in_threads(
+            numba_sums.ego_sum_backward,
+            a.size(0),
+            width,
+            a.size(0) * (pairs.shape[1] + opposite.size) * width,
+            *(_array(grad), _array(a), _array(table), code.numpy()),
+            *(pairs, multiplicity, ptr, opposite),
+            *(width, relu, grad_a.numpy(), grad_table.numpy()),
+        )
+        return grad_a, grad_table, None, None, None, None
+
+
+class LinearSum(torch.autograd.Function):
+    """See :func:`lgan.ops.linear_sum`; its own transpose, so differentiable at will."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, incidence: Incidence, width: int, transposed: bool) -> Tensor:
+        """One weighted sparse product."""
+        ctx.rest = (incidence, width, transposed)
+        out = a.new_empty(a.shape)
+        pairs, multiplicity, _, _, triangles = incidence.arrays
+        in_threads(
+            numba_sums.linear_sum,
+            a.size(0),
+            width,
+            a.size(0) * pairs.shape[1] * width,
+            *(_array(a), pairs, multiplicity, triangles, width, transposed, out.numpy()),
+        )
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """The product with the transpose."""
+        incidence, width, transposed = ctx.rest
+        return LinearSum.apply(grad, incidence, width, not transposed), None, None, None
+
+
+class Norm(torch.autograd.Function):
+    """See :func:`lgan.ops.norm`."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        weight: Tensor,
+        scale: Tensor,
+        shift: Tensor,
+        running: tuple[Tensor, Tensor],
+        momentum: float,
+        eps: float,
+        relu: bool,
+    ) -> Tensor:
+        """Normalise, clip, and move the running statistics."""
+        y = x.new_empty(x.shape)
+        statistics = scale.new_empty((2, *scale.shape))  # mean, reciprocal deviation
+        mean, rstd = statistics.numpy()
+        weights = _array(weight)
+        in_threads(
+            numba_norm.norm_forward,
+            x.size(0),
+            x.size(2),
+            x.numel(),
+            *(_array(x), weights, _array(scale), _array(shift), eps, relu),
+            *(y.numpy(), mean, rstd, running[0].numpy(), running[1].numpy(), momentum),
+        )
+        ctx.save_for_backward(x, y, weight, scale, statistics)
+        ctx.relu = relu
+        return y
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Gradients of the rows, the scale and the shift."""
+        x, y, weight, scale, statistics = ctx.saved_tensors
+        grad_x = x.new_empty(x.shape)
+        grad_scale, grad_shift = scale.new_empty(scale.shape), scale.new_empty(scale.shape)
+        mean, rstd = statistics.numpy()
+        in_threads(
+            numba_norm.norm_backward,
+            x.size(0),
+            x.size(2),
+            x.numel(),
+            *(_array(grad), _array(x), y.numpy(), _array(weight), _array(scale), mean, rstd),
+            *(ctx.relu, grad_x.numpy(), grad_scale.numpy(), grad_shift.numpy()),
+        )
+        return grad_x, None, grad_scale, grad_shift, None, None, None, None
+
+
+class SegmentSum(torch.autograd.Function):
+    """See :func:`lgan.ops.segment_sum`."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, ptr: Tensor) -> Tensor:
+        """Weighted sums of consecutive rows."""
+        ctx.save_for_backward(weight, ptr)
+        ctx.rows = x.size(1)
+        out = x.new_zeros((x.size(0), ptr.numel() - 1, x.size(2)))
+        arrays = (_array(x), _array(weight), ptr.numpy(), out.numpy())
+        in_threads(numba_rows.segment_sum, x.size(0), x.size(2), x.numel() // LIGHT, *arrays)
+        return out
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Every row gets what its segment gets, times its weight."""
+        weight, ptr = ctx.saved_tensors
+        out = grad.new_zeros((grad.size(0), ctx.rows, grad.size(2)))
+        arrays = (_array(grad), _array(weight), ptr.numpy(), out.numpy())
+        in_threads(
+            numba_rows.segment_spread, grad.size(0), grad.size(2), out.numel() // LIGHT, *arrays
+        )
+        return out, None, None
+
+
+class StackedProduct(torch.autograd.Function):
+    """See :func:`lgan.ops.stacked_product`."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """``x W + b``."""
+        ctx.save_for_backward(x, weight)
+        models, rows = weight.size(0), x.size(1)
+        out = x.new_empty((models, rows, weight.size(2)))
+        shift = out.new_empty((0, 0)) if bias is None else bias
+        arrays = (_array(x), _array(weight), _array(shift), out.numpy())
+        work = rows * weight.numel()
+        by_planes(lambda k0, k1: numba_products.products(*arrays, k0, k1), models, work)
+        return out
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """``grad Wᵀ``, ``xᵀ grad`` and the sums of ``grad``, model by model."""
+        x, weight = ctx.saved_tensors
+        need_x, need_weight, need_bias = ctx.needs_input_grad
+        models, rows, width = grad.shape
+        x_, weight_, grad_ = _array(x), _array(weight), _array(grad)
+        grad_x = x.new_empty((models, rows, weight.size(1))) if need_x else None
+        grad_weight = weight.new_empty(weight.shape) if need_weight else None
+        grad_bias = weight.new_empty((models, width)) if need_bias else None
+
+        def loop(k0: int, k1: int) -> None:
+            if grad_x is not None:
+                numba_products.turned_products(grad_, weight_, False, grad_x.numpy(), k0, k1)
+            if grad_weight is not None:
+                numba_products.inner_products(x_, grad_, grad_weight.numpy(), k0, k1)
+            if grad_bias is not None:
+                numba_products.column_sums(grad_, grad_bias.numpy(), k0, k1)
+
+        by_planes(loop, models, rows * weight.numel())
+        if grad_x is not None and x.size(0) < models:
+            grad_x = grad_x.sum(0, keepdim=True)
+        return grad_x, grad_weight, grad_bias

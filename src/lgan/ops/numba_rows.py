@@ -1,0 +1,74 @@
+"""Compiled loops over rows, on the CPU.
+
+Every loop works on planes ``[n, F]`` of a tensor ``[K, n, F]`` and is given a range of planes and
+a range of columns, so that threads never write to the same place: no atomics, and the same bits
+whatever the number of threads. The interpreter lock is released; see :mod:`lgan.ops.threads`.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+Array = np.ndarray[Any, Any]
+
+__all__ = ["add_row", "add_rows", "segment_spread", "segment_sum", "take_rows"]
+
+# Sums keep their order, so that results repeat; a product and a sum may be rounded once.
+FAST = {"contract", "nsz"}
+
+# Rows are taken as slices and walked from 0: with other bounds the compiler keeps the test for
+# negative indices inside the loop and does not vectorise it (measured: three times slower). For
+# the same reason a value is loaded before the test that may discard it.
+
+
+@njit(nogil=True, cache=True, inline="always")
+def add_row(row: Array, weight: float, values: Array) -> None:
+    """``row += weight · values``."""
+    w = row.dtype.type(weight)
+    for j in range(values.size):
+        row[j] += w * values[j]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def segment_sum(
+    x: Array, weight: Array, ptr: Array, out: Array, k0: int, k1: int, c0: int, c1: int
+) -> None:
+    """Weighted sums of consecutive rows, added to zeros."""
+    for k in range(k0, k1):
+        for s in range(ptr.size - 1):
+            for i in range(ptr[s], ptr[s + 1]):
+                add_row(out[k, s, c0:c1], weight[i], x[k, i, c0:c1])
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def segment_spread(
+    grad: Array, weight: Array, ptr: Array, out: Array, k0: int, k1: int, c0: int, c1: int
+) -> None:
+    """The transpose of :func:`segment_sum`, added to zeros."""
+    for k in range(k0, k1):
+        for s in range(ptr.size - 1):
+            for i in range(ptr[s], ptr[s + 1]):
+                add_row(out[k, i, c0:c1], weight[i], grad[k, s, c0:c1])
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def take_rows(category: Array, weight: Array, add: bool, out: Array, k0: int, k1: int) -> None:
+    """``out[k, i] = weight[k, category[i]]``, or added to what is there."""
+    for k in range(k0, k1):
+        for i in range(category.size):
+            row, to = weight[k, category[i]], out[k, i]
+            if add:
+                for j in range(to.size):
+                    to[j] += row[j]
+            else:
+                for j in range(to.size):
+                    to[j] = row[j]
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
+def add_rows(category: Array, grad: Array, out: Array, k0: int, k1: int) -> None:
+    """The transpose of :func:`take_rows`, added to zeros."""
+    for k in range(k0, k1):
+        for i in range(category.size):
+            add_row(out[k, category[i]], 1.0, grad[k, i])

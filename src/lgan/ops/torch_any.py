@@ -1,0 +1,144 @@
+"""The hot operations in plain tensor operations: any device, any dtype, differentiable twice.
+
+Slow, short and the meaning of the other backends.
+"""
+
+import torch
+from torch import Tensor
+
+from lgan.ops.incidence import Incidence
+
+__all__ = [
+    "ego_sum",
+    "linear_sum",
+    "masked_ego_sum",
+    "masked_linear_sum",
+    "norm",
+    "segment_sum",
+]
+
+
+def ego_sum(
+    a: Tensor,
+    incidence: Incidence,
+    width: int,
+    table: Tensor | None,
+    code: Tensor | None,
+    relu: bool,
+) -> Tensor:
+    """See :func:`lgan.ops.ego_sum`."""
+    u, v = incidence.pairs.long()
+    z = a.index_select(-2, u) + a.index_select(-2, v)
+    if table is not None and code is not None:
+        z = z + table.index_select(-2, code.long())
+    z = z.relu() if relu else z
+    at_u, at_v, next_u, next_v, across = (w.to(a.dtype)[:, None] for w in incidence.weights())
+    zero = a.new_zeros((*a.shape[:-1], width))
+    target = z[..., :width]
+    branches = [zero.index_add(-2, u, at_u * target).index_add(-2, v, at_v * target)]
+    if z.size(-1) > width:
+        z = z[..., width:]
+        opposite, pair = incidence.opposite.long(), incidence.opposite_pair()
+        side = zero.index_add(-2, u, next_u * z).index_add(-2, v, next_v * z)
+        branches.append(side.index_add(-2, opposite, (across * z).index_select(-2, pair)))
+    return torch.cat(branches, -1)
+
+
+def linear_sum(a: Tensor, incidence: Incidence, width: int) -> Tensor:
+    """See :func:`lgan.ops.linear_sum`."""
+    u, v = incidence.pairs.long()
+    at_u, at_v = (w.to(a.dtype)[:, None] for w in incidence.weights()[:2])
+    zero = a.new_zeros((*a.shape[:-1], width))
+    a_u, a_v = a.index_select(-2, u), a.index_select(-2, v)
+    both = a_u[..., :width] + a_v[..., :width]
+    branches = [zero.index_add(-2, u, at_u * both).index_add(-2, v, at_v * both)]
+    if a.size(-1) > width:
+        c = incidence.triangles.to(a.dtype)[:, None]
+        side = zero.index_add(-2, u, at_u * c * a_v[..., width:])
+        branches.append(side.index_add(-2, v, at_v * c * a_u[..., width:]))
+    return torch.cat(branches, -1)
+
+
+def masked_ego_sum(
+    a: Tensor,
+    incidence: Incidence,
+    width: int,
+    table: Tensor | None,
+    code: Tensor | None,
+    relu: bool,
+) -> Tensor:
+    """:func:`lgan.ops.ego_sum` of masked pairs, differentiable in the mask too.
+
+    A pair sends its mask times ``z`` to its ends and, through every triangle, the product of the
+    three masks times ``z`` to the opposite node. Twins must not be merged. The mask may have
+    leading axes that ``a`` lacks, as long as they broadcast.
+    """
+    mask, side_mask = _masks(incidence)
+    u, v = incidence.pairs.long()
+    z = a.index_select(-2, u) + a.index_select(-2, v)
+    if table is not None and code is not None:
+        z = z + table.index_select(-2, code.long())
+    z = z.relu() if relu else z
+    target = mask * z[..., :width]
+    zero = a.new_zeros((*target.shape[:-2], a.size(-2), width))
+    branches = [zero.index_add(-2, u, target).index_add(-2, v, target)]
+    if z.size(-1) > width:
+        side = side_mask * z[..., width:].index_select(-2, incidence.opposite_pair())
+        branches.append(zero.index_add(-2, incidence.opposite.long(), side))
+    return torch.cat(branches, -1)
+
+
+def masked_linear_sum(a: Tensor, incidence: Incidence, width: int) -> Tensor:
+    """:func:`lgan.ops.linear_sum` of masked pairs, see :func:`masked_ego_sum`."""
+    mask, side_mask = _masks(incidence)
+    u, v = incidence.pairs.long()
+    a_u, a_v = a.index_select(-2, u), a.index_select(-2, v)
+    both = mask * (a_u + a_v)[..., :width]
+    zero = a.new_zeros((*both.shape[:-2], a.size(-2), width))
+    branches = [zero.index_add(-2, u, both).index_add(-2, v, both)]
+    if a.size(-1) > width:
+        count = torch.zeros_like(mask).index_add(-2, incidence.opposite_pair(), side_mask)
+        side = zero.index_add(-2, u, count * a_v[..., width:])
+        branches.append(side.index_add(-2, v, count * a_u[..., width:]))
+    return torch.cat(branches, -1)
+
+
+def _masks(incidence: Incidence) -> tuple[Tensor, Tensor]:
+    assert incidence.mask is not None
+    assert incidence.side_mask is not None
+    return incidence.mask.unsqueeze(-1), incidence.side_mask.unsqueeze(-1)
+
+
+def norm(
+    x: Tensor,
+    weight: Tensor,
+    scale: Tensor,
+    shift: Tensor,
+    running: tuple[Tensor, Tensor],
+    momentum: float,
+    eps: float,
+    relu: bool,
+) -> Tensor:
+    """See :func:`lgan.ops.norm`."""
+    w = weight[..., None]
+    rows = w.sum(-2, keepdim=True)
+    count = rows.clamp(min=1)
+    mean = (w * x).sum(-2, keepdim=True) / count
+    centred = x - mean
+    var = (w * centred.square()).sum(-2, keepdim=True) / count
+    with torch.no_grad():
+        share = momentum * (rows > 0).to(x.dtype).squeeze(-2)
+        unbiased = (var * count / (rows - 1).clamp(min=1)).squeeze(-2)
+        running[0].add_(share * (mean.squeeze(-2) - running[0]))
+        running[1].add_(share * (unbiased - running[1]))
+    y = centred * ((var + eps).rsqrt() * scale[..., None, :]) + shift[..., None, :]
+    return y.relu() if relu else y
+
+
+def segment_sum(x: Tensor, weight: Tensor, ptr: Tensor) -> Tensor:
+    """See :func:`lgan.ops.segment_sum`."""
+    segments = ptr.numel() - 1
+    place = torch.arange(x.size(-2), device=x.device)
+    ids = torch.searchsorted(ptr[1:], place, right=True)  # rows beyond the last: a spare segment
+    zero = x.new_zeros((*x.shape[:-2], segments + 1, x.size(-1)))
+    return zero.index_add(-2, ids, weight[:, None] * x)[..., :segments, :]

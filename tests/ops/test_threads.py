@@ -1,0 +1,120 @@
+import networkx as nx
+import pytest
+import torch
+
+import reference
+from lgan import EgoLines, LGANConv, ops
+from lgan.ops import threads as threads_module
+from lgan.train.stack import stack
+
+
+@pytest.fixture
+def threads(monkeypatch):
+    """Set the number of threads, with no work too small for them."""
+    before = torch.get_num_threads()
+    monkeypatch.setattr(threads_module, "SMALL", 1)
+    yield torch.set_num_threads
+    torch.set_num_threads(before)
+
+
+def _everything(models: int, width: int) -> list[torch.Tensor]:
+    """Results and gradients of all operations on one fixed input."""
+    torch.manual_seed(0)
+    graph = nx.gnp_random_graph(40, 0.3, seed=0)
+    lines = EgoLines.from_edge_index(reference.edge_index(graph), 40)
+    a = torch.randn(models, 40, 2 * width, requires_grad=True)
+    table = torch.randn(models, 3, 2 * width, requires_grad=True)
+    code = torch.randint(3, (lines.num_pairs,), dtype=torch.int32)
+    scale, shift = (torch.randn(models, 2 * width, requires_grad=True) for _ in range(2))
+    ptr, weight = torch.tensor([0, 17, 17, 40]), torch.randint(1, 4, (40,))
+    running = torch.zeros(models, 2 * width), torch.ones(models, 2 * width)
+    results = [
+        ops.ego_sum(a, lines.incidence, width, table=table, code=code),
+        ops.ego_sum(a, lines.incidence, width),
+        ops.linear_sum(a, lines.incidence, width),
+        ops.norm(a, weight, scale, shift, running=running, momentum=0.1, eps=1e-5, relu=True),
+        ops.segment_sum(a, weight, ptr),
+    ]
+    loss = sum((result * torch.randn(result.shape)).sum() for result in results)
+    return [*results, *running, *torch.autograd.grad(loss, [a, table, scale, shift])]
+
+
+@pytest.mark.parametrize("models", [1, 2, 5])
+@pytest.mark.parametrize("width", [7, 40])
+def test_the_number_of_threads_changes_no_bit(models, width, threads):
+    threads(1)
+    alone = _everything(models, width)
+    for count in (2, 3):
+        threads(count)
+        for got, expected in zip(_everything(models, width), alone, strict=True):
+            assert torch.equal(got, expected)
+
+
+@pytest.mark.parametrize("planes", [1, 2, 3, 7])
+@pytest.mark.parametrize("columns", [1, 16, 33, 64])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_the_parts_cover_every_column_of_every_plane_once(planes, columns, count, threads):
+    threads(count)
+    seen = torch.zeros(planes, columns)
+
+    def loop(k0: int, k1: int, c0: int, c1: int) -> None:
+        seen[k0:k1, c0:c1] += 1
+
+    threads_module.in_threads(loop, planes, columns, 1)
+    assert bool((seen == 1).all())
+
+
+def test_small_work_stays_on_the_calling_thread(monkeypatch):
+    parts = []
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
+    threads_module.in_threads(lambda *part: parts.append(part), 8, 64, threads_module.SMALL - 1)
+    assert parts == [(0, 8, 0, 64)]
+
+
+def test_an_error_in_a_thread_reaches_the_caller(threads):
+    threads(2)
+
+    def loop(k0: int, k1: int, c0: int, c1: int) -> None:
+        if k0 > 0:
+            raise RuntimeError("in the second half")
+
+    with pytest.raises(RuntimeError, match="in the second half"):
+        threads_module.in_threads(loop, 2, 8, 1)
+
+
+def _trained_layer(models: int, comb: str) -> list[torch.Tensor]:
+    """Result, statistics and gradients of stacked layers that threads take apart."""
+    torch.manual_seed(0)
+    layer = stack([LGANConv(8, 16, residual=True, comb=comb) for _ in range(models)])
+    x = torch.randn(models, 40, 8, requires_grad=True)
+    edges = reference.edge_index(nx.gnp_random_graph(40, 0.3, seed=0))
+    with threads_module.model_threads():
+        out = layer(x, edges)
+        (out * torch.randn(out.shape)).sum().backward()
+    return [out.detach(), *layer.buffers(), x.grad, *(p.grad for p in layer.parameters())]
+
+
+@pytest.mark.parametrize("models", [2, 5])
+@pytest.mark.parametrize("comb", ["deepsets", "linear"])
+def test_threads_that_take_models_apart_change_no_bit(models, comb, threads):
+    threads(1)
+    alone = _trained_layer(models, comb)
+    for count in (2, 3):
+        threads(count)
+        for got, expected in zip(_trained_layer(models, comb), alone, strict=True):
+            assert torch.equal(got, expected)
+        assert torch.get_num_threads() == count
+
+
+@pytest.mark.parametrize("planes", [1, 2, 7])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_every_plane_goes_to_one_thread(planes, count, threads):
+    threads(count)
+    seen = torch.zeros(planes)
+
+    def loop(k0: int, k1: int) -> None:
+        seen[k0:k1] += 1
+
+    with threads_module.model_threads():
+        threads_module.by_planes(loop, planes, 1)
+    assert bool((seen == 1).all())
