@@ -15,7 +15,7 @@ ROWS = [
     {"train", "zoo", "explain"},
     {"data", "nn", "wl"},
     {"graph"},
-    {"ops"},
+    {"task", "ops"},
     {"_optional"},
 ]
 LEVEL = {package: level for level, row in enumerate(ROWS) for package in row}

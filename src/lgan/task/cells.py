@@ -1,0 +1,112 @@
+"""The cells of a target column: missing, a number, or text."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["MISSING", "TargetColumn", "spelled"]
+
+# Cells that say "not measured". "none" is not among them: it is a class in many a table.
+MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "<na>", "null"})
+
+
+def spelled(value: Any) -> str | None:
+    """A cell as a class name: one spelling for one number, and ``None`` where it is missing.
+
+    Example:
+        >>> spelled(1.0), spelled("1"), spelled(" yes "), spelled(True), spelled("NA")
+        ('1', '1', 'yes', 'True', None)
+    """
+    return _read(value)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class TargetColumn:
+    """A column of targets as it was read.
+
+    Attributes:
+        name: The column's name.
+        texts: Every cell as `spelled`.
+        numbers: Every cell as a number; NaN where it is missing or text.
+    """
+
+    name: str
+    texts: list[str | None]
+    numbers: NDArray[np.float64]
+
+    @staticmethod
+    def read(name: str, values: Sequence[Any] | Iterable[Any]) -> "TargetColumn":
+        """Read a list, an array or a pandas column; refuse infinite numbers."""
+        if isinstance(values, str):
+            raise TypeError(
+                f"The target {name!r} must be a list with one value per graph, got the text "
+                f"{values!r}. Put it in a list."
+            )
+        if hasattr(values, "tolist"):  # arrays, tensors and pandas columns
+            values = values.tolist()
+        cells = [_read(value) for value in values]
+        numbers = np.array([number for _, number in cells], dtype=np.float64)
+        infinite = np.flatnonzero(np.isinf(numbers))
+        if len(infinite):
+            raise ValueError(
+                f"The target {name!r} must hold finite numbers, got {cells[infinite[0]][0]} in "
+                f"row {infinite[0] + 1} ({len(infinite)} of {len(cells)} rows are infinite). "
+                "Correct these rows, or leave their cells empty."
+            )
+        return TargetColumn(name, [text for text, _ in cells], numbers)
+
+    def distinct(self) -> list[str]:
+        """The values that occur: numbers in their order, then text in its own."""
+        pairs = zip(self.texts, self.numbers.tolist(), strict=True)
+        present = {(math.isnan(number), text, number) for text, number in pairs if text is not None}
+        ordered = sorted(present, key=lambda v: (v[0], v[1]) if v[0] else (v[0], v[2]))
+        return list(dict.fromkeys(text for _, text, _ in ordered))
+
+    def all_numbers(self) -> bool:
+        """Whether every cell that is not missing is a number."""
+        return all(
+            text is None or not math.isnan(number)
+            for text, number in zip(self.texts, self.numbers, strict=True)
+        )
+
+    def mixed(self) -> tuple[str, str] | None:
+        """A number and a text where the column has both."""
+        number = text = None
+        for cell, value in zip(self.texts, self.numbers, strict=True):
+            if cell is not None and math.isnan(value):
+                text = text or cell
+            elif cell is not None:
+                number = number or cell
+        return (number, text) if number is not None and text is not None else None
+
+
+def _read(value: Any) -> tuple[str | None, float]:
+    """The spelling of a cell, and its number (NaN for text and for missing cells)."""
+    if value is None:
+        return None, math.nan
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value)), math.nan
+    if isinstance(value, (list, tuple, dict, set)):
+        raise TypeError(
+            f"A target must have one number or text for a graph, got {value!r}. Pass one column "
+            "for each target."
+        )
+    text = str(value).strip()
+    if text.lower() in MISSING:
+        return None, math.nan
+    # Python reads "1_000" as a number, and "1_2" would become the class 12.
+    if "_" in text:
+        return text, math.nan
+    try:
+        number = float(text)
+    except ValueError:
+        return text, math.nan
+    if math.isnan(number):
+        return None, math.nan
+    if number.is_integer() and abs(number) < 1e15:
+        return str(int(number)), number
+    return repr(number), number
