@@ -13,8 +13,8 @@ import lgan
 import reference
 from lgan.explain.masking import evaluating, masked_outputs
 from lgan.explain.subject import Subject, SubjectUnion
-from lgan.train.stack import build_stack
 from lgan.zoo import GIN, MODELS
+from stacks import build_stack
 
 
 def graph(seed: int = 0, nodes: int = 10, p: float = 0.5) -> Data:

@@ -6,7 +6,7 @@ from torch import Tensor
 
 import lgan
 from lgan import EgoLines, LGANConv, ops
-from lgan.train.stack import build_stack
+from stacks import build_stack
 
 # Two triangles that share an edge, a tail, and a node alone.
 EDGES = torch.tensor([[0, 0, 1, 1, 2, 3], [1, 2, 2, 3, 3, 4]])

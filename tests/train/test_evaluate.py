@@ -4,7 +4,8 @@ import torch
 from lgan import GraphUnion, predict
 from lgan.train import evaluate
 from lgan.train.evaluate import HeldOut
-from lgan.train.stack import build_stack, unstack
+from lgan.train.stack import unstack
+from stacks import build_stack
 
 
 @pytest.fixture(params=["lgan", "gin"])

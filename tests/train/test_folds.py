@@ -11,7 +11,9 @@ from lgan import CVResult, GraphUnion, TrainConfig, cross_validate
 from lgan.data import stratified_folds
 from lgan.train import cross_validate_variants
 from lgan.train import folds as folds_module
+from lgan.train.batches import drawn_graphs
 from lgan.train.loop import Curves, Variant, held_out_job, train_together
+from lgan.train.memory import models_at_once
 
 CONFIG = TrainConfig(epochs=3, iterations=3, batch_size=16, seed=4)
 
@@ -29,8 +31,8 @@ def _bytes_of_models(union: GraphUnion, build: Callable, models: int) -> int:
     fold = stratified_folds(union.y, 4, seed=4)
 
     def fits(budget: int) -> bool:
-        rows = torch.diff(union.node_ptr)
-        return folds_module._models_at_once(Variant(build, CONFIG), rows, fold, 4, budget) >= models
+        graphs = drawn_graphs(fold, CONFIG.batch_size)
+        return models_at_once(build(), torch.diff(union.node_ptr), graphs, budget) >= models
 
     low, high = 1, 1 << 32
     while low < high:
@@ -57,19 +59,6 @@ def test_small_memory_budget_trains_in_groups_with_the_same_result(
     for a, b in zip(_curves(parts), _curves(whole), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-9)
     assert parts.seconds.shape == whole.seconds.shape
-
-
-def test_a_smaller_model_or_batch_lets_more_models_train_at_once(union, factory):
-    fold = torch.arange(46) % 4
-
-    def at_once(build: Callable, config: TrainConfig = CONFIG) -> int:
-        rows = torch.diff(union.node_ptr)
-        return folds_module._models_at_once(Variant(build, config), rows, fold, 1000, 1 << 20)
-
-    base = at_once(factory(num_layers=2))
-    assert 1 < base < 1000
-    assert at_once(factory(num_layers=4)) < base
-    assert at_once(factory(num_layers=2), replace(CONFIG, batch_size=4)) > base
 
 
 def test_run_in_groups_goes_on_in_the_group_where_it_was_stopped(union, factory, tmp_path):
@@ -210,7 +199,7 @@ def test_running_out_of_gpu_memory_halves_the_models_at_a_time(monkeypatch, capl
 
     monkeypatch.setattr(folds_module, "train_together", limited)
     again = cross_validate(factory(), union, folds=4, config=CONFIG)
-    assert sizes == [4, 2, 1, 1, 1, 1]
+    assert sizes == [4, 2, 1, 1, 2, 1, 1]
     assert "2 models at a time" in caplog.text
     assert torch.equal(whole.test, again.test)
 
@@ -219,7 +208,7 @@ def test_a_run_that_was_halved_goes_on_as_it_was(monkeypatch, union, factory, tm
     """Free memory changes; a run that goes on trains as many models together as it did."""
     options = {"folds": 4, "config": CONFIG, "output": tmp_path}
     whole = cross_validate(factory(), union, folds=4, config=CONFIG)
-    train_together, at_once = folds_module.train_together, folds_module._models_at_once
+    train_together, at_once = folds_module.train_together, folds_module.models_at_once
     sizes: list[int] = []
 
     def watched(union, build, jobs, **settings):
@@ -230,10 +219,29 @@ def test_a_run_that_was_halved_goes_on_as_it_was(monkeypatch, union, factory, tm
         raise KeyboardInterrupt
 
     monkeypatch.setattr(folds_module, "train_together", watched)
-    monkeypatch.setattr(folds_module, "_models_at_once", lambda *_: 2)
+    monkeypatch.setattr(folds_module, "models_at_once", lambda *_: 2)
     with pytest.raises(KeyboardInterrupt):
         cross_validate(factory(), union, on_epoch=stop, **options)
-    monkeypatch.setattr(folds_module, "_models_at_once", at_once)
+    monkeypatch.setattr(folds_module, "models_at_once", at_once)
     again = cross_validate(factory(), union, resume=True, **options)
     assert sizes == [2, 2, 2]
     assert torch.equal(whole.test, again.test)
+
+
+@pytest.mark.parametrize("fair", [False, True])
+def test_every_model_of_every_seed_begins_with_weights_of_its_own(fair, union, factory):
+    """Sums of seed and fold would give three seeds of ten folds twelve beginnings."""
+    build, begun = factory(), []
+
+    def recorded() -> torch.nn.Module:
+        model = build()
+        weights = torch.cat([p.detach().flatten() for p in model.parameters()])
+        if weights.device.type != "meta":
+            begun.append(tuple(weights.tolist()))
+        return model
+
+    config = replace(CONFIG, epochs=1, iterations=1)
+    variants = [Variant(recorded, replace(config, seed=seed)) for seed in range(3)]
+    cross_validate_variants(variants, union, folds=10, fair=fair)
+    models = 60 if fair else 30
+    assert (len(begun), len(set(begun))) == (models, models)

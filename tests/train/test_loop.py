@@ -11,7 +11,8 @@ from lgan.data import load_tensors, stratified_folds
 from lgan.train.batches import epoch_batches
 from lgan.train.config import Precision
 from lgan.train.loop import Curves, Job, Variant, held_out_job, train_together
-from lgan.train.stack import build_stack, unstack
+from lgan.train.stack import unstack
+from stacks import build_stack
 
 CONFIG = TrainConfig(epochs=3, iterations=4, batch_size=12, lr_halving=2, weight_decay=1e-3, seed=5)
 Factory = Callable[[], nn.Module]

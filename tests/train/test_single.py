@@ -1,10 +1,12 @@
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
 
+import lgan
 from lgan import TrainConfig, cross_validate, predict
-from lgan.data import stratified_folds
+from lgan.data import drawn_folds, stratified_folds
 from lgan.train import train_one
 
 CONFIG = TrainConfig(epochs=4, iterations=3, batch_size=16, seed=2)
@@ -60,3 +62,15 @@ def test_fold_with_a_single_class_left_is_refused(union, factory, tmp_path):
 def test_too_many_folds_are_refused(union, factory):
     with pytest.raises(ValueError, match=r"as many graphs as there are folds \(30\).*fewer folds"):
         train_one(factory(), union, folds=30, config=replace(CONFIG, epochs=1))
+
+
+def test_partners_are_held_out_together():
+    """Graphs 2i and 2i + 1 of `triangles` are partners, and what is learned of one by heart is
+    wrong for the other."""
+    pairs = lgan.load("triangles")
+    build = partial(lgan.LGAN, pairs.num_features, 4, pairs.num_classes, num_layers=1)
+    one = train_one(build, pairs, config=replace(CONFIG, epochs=1, iterations=1))
+    held_out = one.info["held_out_graphs"]
+    assert len(held_out) == 20
+    assert {graph ^ 1 for graph in held_out} == set(held_out)
+    assert drawn_folds("triangles", pairs.y, 10, CONFIG.seed)[held_out].unique().tolist() == [0]

@@ -2,7 +2,8 @@ import pytest
 import torch
 
 from lgan import LGAN
-from lgan.train.stack import build_stack, stack, unstack
+from lgan.train.stack import stack, unstack
+from stacks import build_stack
 
 
 def _same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:

@@ -4,9 +4,9 @@ import torch
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
-from lgan.train.stack import build_stack
 from lgan.zoo import GIN
 from lifted import everything, union_of, varied
+from stacks import build_stack
 
 
 def test_eps_is_learned_only_where_asked_for():

@@ -9,12 +9,12 @@ from torch.nn import functional as F
 
 from lgan import wl
 from lgan.graph.named import named_graph
-from lgan.train.stack import build_stack
 from lgan.wl.compare import refine
 from lgan.wl.graphs import LabelledGraphs
 from lgan.zoo.patchy_san import PatchySan
 from lgan.zoo.receptive_fields import FAMILY, receptive_fields
 from lifted import everything, one_graph, permuted, union_of, varied
+from stacks import build_stack
 
 SIZES = {"num_fields": 12, "field_size": 4}
 

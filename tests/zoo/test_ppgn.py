@@ -8,10 +8,10 @@ from torch import Tensor
 
 from lgan import wl
 from lgan.graph.named import named_graph
-from lgan.train.stack import build_stack
 from lgan.zoo import ppgn
 from lgan.zoo.ppgn import PPGN, check_size, pairs_of_nodes
 from lifted import everything, union_of, varied
+from stacks import build_stack
 
 
 @pytest.fixture(autouse=True)

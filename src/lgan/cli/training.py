@@ -185,11 +185,7 @@ def train(
         dataset=dataset,
         features=settings.features,
         state=trained.state,
-        info={
-            **trained.info,
-            "compress": settings.compress,
-            "held_out_graphs": (fold == 0).nonzero().flatten().tolist(),
-        },
+        info={**trained.info, "compress": settings.compress},
     ).save(path)
     report = {"checkpoint": str(path), "accuracy": trained.accuracy, **trained.info}
     if as_json:

@@ -2,7 +2,6 @@
 
 import os
 import platform
-import resource
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -38,6 +37,12 @@ def peak_memory(device: torch.device) -> int:
     """The most bytes the process (or its share of the GPU) has held so far."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
+    if sys.platform == "win32":
+        import psutil
+
+        return int(psutil.Process().memory_info().peak_wset)
+    import resource  # Windows has no such module
+
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 

@@ -1,7 +1,7 @@
 """Cross-validation: all folds at once."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,8 @@ from lgan.train.batches import drawn_graphs
 from lgan.train.config import TrainConfig
 from lgan.train.environment import environment, peak_memory
 from lgan.train.loop import Curves, Job, OnEpoch, Variant, held_out_job, train_together
+from lgan.train.memory import check_weights_fit, models_at_once, outline
 from lgan.train.result import CVResult
-from lgan.train.stack import drawn
 from lgan.train.state import RunState
 
 __all__ = ["cross_validate", "cross_validate_variants"]
@@ -49,7 +49,7 @@ def cross_validate(
         config: Settings; by default the protocol of Xu et al.
         fair: Train a second model for every fold, in the same program, that leaves the next
             fold out as an inner hold-out, for the rule ``fair``.
-        captured: Replay steps on a GPU; for models that never ask the host.
+        captured: Use CUDA graphs on a GPU; the model must not synchronise.
         rows: Rows of the largest activations of every graph ``[G]``; by default its nodes.
         device: Where to train; by default where the data set is.
         output: Folder for the state, see :class:`RunState`, and the record ``result.json``.
@@ -105,7 +105,7 @@ def cross_validate_variants(
         union: The data set, on the device to train on.
         folds: Number of stratified folds, or the test fold of every graph.
         fair: Also train the models of the rule ``fair``.
-        captured: Replay steps on a GPU.
+        captured: Use CUDA graphs on a GPU; the models must not synchronise.
         rows: Rows of the largest activations of every graph ``[G]``.
         device: Where to train; by default where the data set is.
         output: Folder for the state, see :class:`RunState`.
@@ -122,41 +122,35 @@ def cross_validate_variants(
         jobs += [held_out_job(fold, k, seed=seed, variant=index) for k in range(number)]
         jobs += _inner_jobs(fold, y, seed, index) if fair else []
 
+    place = device or union.device
+    model = outline(variants[0].factory)
+    check_weights_fit(model, place)
     rows = torch.diff(union.node_ptr).cpu() if rows is None else rows
-    budget = config.budget_on(device or union.device)
-    together = _models_at_once(variants[0], rows, fold, len(jobs), budget)
-    if together < len(jobs):
+    budget = config.budget_on(place)
+    at_once = models_at_once(model, rows, drawn_graphs(fold, config.batch_size), budget)
+    if at_once < len(jobs):
         logger.warning(
             "%d models need more than the memory budget of %.1f GiB: training %d at a time.",
-            len(jobs), budget / 2**30, together,
+            len(jobs), budget / 2**30, at_once,
         )  # fmt: skip
+
+    def train(group: range, resume: bool) -> Curves:
+        return train_together(
+            union,
+            variants,
+            [jobs[k] for k in group],
+            groups=fold,
+            captured=captured,
+            device=device,
+            state=None if output is None else _state_file(output, group.start),
+            resume=resume,
+            on_epoch=on_epoch,
+        )[1]
+
+    stored = Path(output) if resume and output is not None else None
     parts: list[Curves] = []
-    start = 0
-    while start < len(jobs):
-        state = None if output is None else Path(output) / f"state-{start}.safetensors"
-        if resume and state is not None and state.exists():
-            together = RunState.models(state)  # as many as then, whatever the memory is now
-        try:
-            _, curves = train_together(
-                union,
-                variants,
-                jobs[start : start + together],
-                groups=fold,
-                captured=captured,
-                device=device,
-                state=state,
-                resume=resume,
-                on_epoch=on_epoch,
-            )
-        except torch.OutOfMemoryError:
-            if together == 1:
-                raise
-            together, resume = -(-together // 2), False  # the state is that of more models
-            torch.cuda.empty_cache()
-            logger.warning("Out of GPU memory: going on with %d models at a time.", together)
-            continue
-        parts.append(curves)
-        start += together
+    for group in _groups(len(jobs), at_once, stored):
+        parts += _train_or_halve(train, group, resume=resume)
     curves, each = _joined(parts), len(jobs) // len(variants)
     results = []
     for index, variant in enumerate(variants):
@@ -169,8 +163,8 @@ def cross_validate_variants(
             "folds": fold.tolist(),
             "graphs": union.num_graphs,
             "nodes": union.original_nodes,
-            "environment": environment(device or union.device),
-            "peak_memory": peak_memory(device or union.device),
+            "environment": environment(place),
+            "peak_memory": peak_memory(place),
         }
         results.append(_result(union.name, jobs[mine], curves.cut(mine), number, variant, info))
     return results
@@ -197,13 +191,42 @@ def _inner_jobs(fold: Tensor, y: Tensor, seed: int, variant: int) -> list[Job]:
     return jobs
 
 
-def _models_at_once(variant: Variant, rows: Tensor, fold: Tensor, models: int, budget: int) -> int:
-    """How many models fit into the memory budget with the largest batch they may meet."""
-    maps = [p for p in drawn(variant.factory, 0).parameters() if p.dim() == 2]
-    drawn_rows = int(torch.topk(rows, drawn_graphs(fold, variant.config.batch_size)).values.sum())
-    # Every linear map keeps its input and output, a normalisation and a kernel one more each.
-    bytes_per_model = 3 * drawn_rows * sum(p.size(-1) * p.element_size() for p in maps)
-    return max(1, min(models, budget // max(bytes_per_model, 1)))
+def _groups(models: int, at_once: int, stored: Path | None) -> Iterator[range]:
+    """The models in groups that train together.
+
+    Args:
+        models: Number of models.
+        at_once: The most that train together.
+        stored: Folder of a run that goes on: a group of which there is a state has the models it
+            had then, whatever the memory is now, and so have those behind it.
+    """
+    start = 0
+    while start < models:
+        if stored is not None and (state := _state_file(stored, start)).exists():
+            at_once = RunState.models(state)
+        yield range(start, min(start + at_once, models))
+        start += at_once
+
+
+def _train_or_halve(
+    train: Callable[[range, bool], Curves], group: range, *, resume: bool
+) -> list[Curves]:
+    """Train a group of models, in halves where they need more memory than the GPU has."""
+    try:
+        return [train(group, resume)]
+    except torch.OutOfMemoryError:
+        if len(group) == 1:
+            raise
+    torch.cuda.empty_cache()
+    half = -(-len(group) // 2)
+    logger.warning("Out of GPU memory: going on with %d models at a time.", half)
+    # A state there may be is that of more models.
+    first = _train_or_halve(train, group[:half], resume=False)
+    return first + _train_or_halve(train, group[half:], resume=False)
+
+
+def _state_file(folder: Path | str, start: int) -> Path:
+    return Path(folder) / f"state-{start}.safetensors"
 
 
 def _joined(parts: list[Curves]) -> Curves:

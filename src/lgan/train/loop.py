@@ -178,7 +178,7 @@ def train_together(
         variants: How models are built and trained; each job is a model of one of them.
         jobs: What each model trains and is tested on.
         groups: Group of every graph; batches hold each group in its proportion ``[G]``.
-        captured: Replay steps on a GPU; for models that never ask the host.
+        captured: Use CUDA graphs on a GPU; the model must not synchronise.
         device: Where to train; by default where the data set is. A data set that is elsewhere
             stays there, and its batches are moved one by one.
         state: File that holds the state of the run, see :class:`RunState`.

@@ -8,11 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lgan.data.splits import check_folds, stratified_folds
+from lgan.data.splits import check_folds, drawn_folds
 from lgan.graph import GraphUnion
 from lgan.train.config import TrainConfig
 from lgan.train.environment import environment, peak_memory
 from lgan.train.loop import OnEpoch, Variant, held_out_job, train_together
+from lgan.train.memory import check_weights_fit, outline
 from lgan.train.result import rounded
 from lgan.train.stack import unstack
 
@@ -56,7 +57,7 @@ def train_one(
         union: The data set, on the device to train on.
         folds: Number of stratified folds the held-out part is one of, or the fold of every graph.
         config: Settings.
-        captured: Replay steps on a GPU; for models that never ask the host.
+        captured: Use CUDA graphs on a GPU; the model must not synchronise.
         device: Where to train; by default where the data set is.
         output: Folder for the state after every epoch.
         resume: Go on from the state in ``output``.
@@ -65,8 +66,10 @@ def train_one(
     """
     config = config or TrainConfig()
     y = union.y.cpu()
-    fold = stratified_folds(y, folds, seed=config.seed) if isinstance(folds, int) else folds.cpu()
+    fold = drawn_folds(union.name, y, folds, config.seed) if isinstance(folds, int) else folds.cpu()
     check_folds(fold, y)
+    place = device or union.device
+    check_weights_fit(outline(factory), place)
     job = held_out_job(fold, 0, seed=config.seed)
     stacked, curves = train_together(
         union,
@@ -82,11 +85,12 @@ def train_one(
     held_out = job.test.numel()
     info = {
         "held_out": held_out,
+        "held_out_graphs": job.test.tolist(),
         "test": curves.test[0].tolist(),
         "loss": rounded(curves.loss[0].tolist(), 5),
         "config": asdict(config),
         "seconds": round(float(curves.seconds.sum()), 3),
-        "environment": environment(device or union.device),
-        "peak_memory": peak_memory(device or union.device),
+        "environment": environment(place),
+        "peak_memory": peak_memory(place),
     }
     return Trained(unstack(stacked, 0), int(curves.test[0, -1]) / held_out, info)

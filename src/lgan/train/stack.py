@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from lgan.nn.dropout import Dropout
 
-__all__ = ["build_stack", "drawn", "model_view", "stack", "unstack"]
+__all__ = ["drawn", "model_view", "stack", "unstack"]
 
 
 def stack(models: Sequence[nn.Module]) -> nn.Module:
@@ -50,11 +50,6 @@ def drawn(factory: Callable[[], nn.Module], seed: int) -> nn.Module:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return factory()
-
-
-def build_stack(factory: Callable[[], nn.Module], seeds: Sequence[int]) -> nn.Module:
-    """Models drawn with the given seeds, stacked."""
-    return stack([drawn(factory, seed) for seed in seeds])
 
 
 def _assign(module: nn.Module, name: str, value: Tensor) -> None:

@@ -41,7 +41,7 @@ class NetworkSpec:
         reference: Where it comes from.
         compress: Whether it reads a graph of twin classes as it reads the graph itself.
         triangles: Whether it reads triangles; for the others they are not listed.
-        captured: Whether a step never asks the host, so that a GPU can replay it.
+        captured: Whether a GPU may use CUDA graphs: a training step does not synchronise.
         lift: The transform it needs for given options.
         rows: Rows of its largest activations for every graph ``[G]``; by default the nodes.
         data_options: Options that the data set decides, from it and the options given.
