@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from lgan.bench import BENCHMARKS, Bar, Record, Row
-from lgan.cli import bench
+from benchmarks import BENCHMARKS, Bar, Record, Row
+from benchmarks import command as bench
 from lgan.cli.app import app
 
 ROWS = [

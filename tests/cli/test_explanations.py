@@ -1,5 +1,5 @@
-from lgan.cli.explanations import CASES
-from lgan.experiment import explanations
+from paper import explanation_scores as explanations
+from paper.commands.explanations import CASES
 
 
 def test_the_table_of_explanations_is_printed_and_recorded(lgan, tmp_path):

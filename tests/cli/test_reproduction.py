@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from lgan.tables.cells import chosen_group, measure
-from lgan.tables.records import read_runs
+from paper.cells import chosen_group, measure
+from paper.records import read_runs
 
 RECORDS = Path(__file__).resolve().parents[2] / "results" / "cv"
 

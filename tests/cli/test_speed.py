@@ -2,7 +2,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from lgan.bench import Bar, Record, Row
+from benchmarks import Bar, Record, Row
 from lgan.cli.app import app
 
 runner = CliRunner()

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from lgan import CVResult
-from lgan.cli import measuring
-from lgan.tables.expressivity import Count, ExpressivityRecord
-from lgan.tables.runtime import Cost, RuntimeRecord
+from paper.commands import measuring
+from paper.expressivity import Count, ExpressivityRecord
+from paper.runtime import Cost, RuntimeRecord
 
 
 def _record(path, model="lgan", **options):

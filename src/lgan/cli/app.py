@@ -8,7 +8,8 @@ import typer
 from rich.markup import escape
 
 from lgan._version import __version__
-from lgan.cli import bench, data, demo, explain, sweep, table, training, wl
+from lgan.cli import data, demo, explain, sweep, training, wl
+from lgan.cli.checkout import from_checkout
 from lgan.cli.screen import log
 
 __all__ = ["app", "main"]
@@ -26,10 +27,10 @@ app.command()(training.cv)
 app.command()(training.predict)
 app.command()(sweep.sweep)
 app.command()(explain.explain)
-app.command()(bench.bench)
 app.command()(wl.wl)
 app.add_typer(data.app, name="data")
-app.add_typer(table.app, name="table")
+from_checkout(app, "table", "paper.commands.table", "Tables from records: accuracy, power, speed.")
+from_checkout(app, "bench", "benchmarks.command", "Measure speed and memory beside the peers.")
 
 
 def _version(wanted: bool) -> None:

@@ -1,0 +1,56 @@
+"""The outcome of a benchmark on disk."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.row import Row
+from lgan.data import replaced
+
+__all__ = ["Record"]
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Record:
+    """What was measured, and where.
+
+    Attributes:
+        benchmark: Name of the benchmark.
+        rows: Its rows.
+        environment: Versions, revision, machine, time (`lgan.train.environment`).
+        mode: ``quick``, ``default`` or ``full``.
+    """
+
+    benchmark: str
+    rows: list[Row]
+    environment: dict[str, Any]
+    mode: str = "default"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        rows = [row.to_json() for row in self.rows]
+        return {"format": FORMAT, **self.__dict__, "rows": rows}
+
+    @staticmethod
+    def from_json(plain: dict[str, Any]) -> "Record":
+        """The record back from :meth:`to_json`."""
+        if plain.get("format") != FORMAT:
+            raise ValueError(
+                f"Expected a benchmark record of format {FORMAT}, got {plain.get('format')}. "
+                "Read it with the version of lgan that wrote it, or measure again."
+            )
+        rows = [Row.from_json(row) for row in plain["rows"]]
+        return Record(plain["benchmark"], rows, plain["environment"], plain["mode"])
+
+    def save(self, path: Path) -> None:
+        """Write the record as JSON, whole or not at all."""
+        with replaced(path) as temporary:
+            temporary.write_text(json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n")
+
+    @staticmethod
+    def load(path: Path) -> "Record":
+        """Read a record."""
+        return Record.from_json(json.loads(path.read_text()))

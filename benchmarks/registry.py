@@ -1,0 +1,59 @@
+"""The benchmarks by name."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+
+from benchmarks.codes import codes
+from benchmarks.config import BenchConfig
+from benchmarks.cross_validation import cross_validation
+from benchmarks.epoch import epoch
+from benchmarks.explain import explain
+from benchmarks.import_time import import_time
+from benchmarks.large import large
+from benchmarks.paper import paper
+from benchmarks.prepare import prepare
+from benchmarks.product import product
+from benchmarks.row import Row
+from benchmarks.scaling import scaling
+from benchmarks.triangles import triangles
+
+__all__ = ["BENCHMARKS", "BenchmarkSpec"]
+
+
+@dataclass(frozen=True)
+class BenchmarkSpec:
+    """A benchmark.
+
+    Attributes:
+        run: Measures and returns its rows.
+        description: One line for people.
+        device: Where it makes sense: ``cpu``, ``cuda`` or ``any``.
+    """
+
+    run: Callable[[BenchConfig], list[Row]]
+    description: str
+    device: Literal["cpu", "cuda", "any"]
+
+    def fits(self, device: torch.device) -> bool:
+        """Whether it makes sense on this device."""
+        return self.device in ("any", device.type)
+
+
+BENCHMARKS: dict[str, BenchmarkSpec] = {
+    "import": BenchmarkSpec(import_time, "`import lgan` beside `import torch_geometric`", "cpu"),
+    "triangles": BenchmarkSpec(triangles, "Triangle listing beside igraph and networkx", "cpu"),
+    "product": BenchmarkSpec(product, "The product with the incidence matrices, both ways", "any"),
+    "epoch": BenchmarkSpec(epoch, "One epoch of one LGAN beside PyG's GIN", "cpu"),
+    "cv": BenchmarkSpec(
+        cross_validation, "Ten folds side by side beside PyG's GIN, fold after fold", "any"
+    ),
+    "codes": BenchmarkSpec(codes, "Structural pair codes: their cost, and an epoch's", "cpu"),
+    "explain": BenchmarkSpec(explain, "Edge explanations beside PyG's CaptumExplainer", "any"),
+    "prepare": BenchmarkSpec(prepare, "COLLAB from its zip, and from the cache", "cpu"),
+    "scaling": BenchmarkSpec(scaling, "Time and memory of a layer against size", "any"),
+    "large": BenchmarkSpec(large, "One large power-law graph beside scipy and igraph", "cpu"),
+    "paper": BenchmarkSpec(paper, "Cross-validation of all six sets of the paper", "cuda"),
+}

@@ -1,0 +1,92 @@
+"""A data set as both sides of a comparison read it."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from benchmarks.config import BenchConfig
+from benchmarks.peers import pyg_graphs
+from lgan.data import DATASETS, RawGraphs, load_raw, node_features, triangle_pairs
+from lgan.graph import GraphUnion
+from lgan.graph.segments import concat_ranges, lengths_to_ptr
+from lgan.nn.readout import Readout
+
+__all__ = ["BothSides", "load_both", "sample_graphs"]
+
+
+@dataclass(frozen=True)
+class BothSides:
+    """One set, twice.
+
+    Attributes:
+        union: As the library trains on it, twins merged.
+        graphs: As PyG's ``TUDataset`` gives it.
+        readout: Read-out of the usual protocol.
+        note: What a reader must know: that this is a sample, or not the set at all.
+    """
+
+    union: GraphUnion
+    graphs: list[Data]
+    readout: Readout
+    note: str = ""
+
+
+def load_both(name: str, config: BenchConfig, *, sample: int | None = None) -> BothSides:
+    """A set for both sides, or a random sample of its graphs; a tiny one if ``quick``."""
+    raw = (
+        replace(triangle_pairs(num_graphs=40, seed=config.seed), name=name)
+        if config.quick
+        else load_raw(name, root=config.root, mirror=config.mirror)
+    )
+    category, num_features = node_features(raw, "labels" if config.quick else _features(name))
+    note = "quick: generated graphs instead" if config.quick else ""
+    if sample is not None and sample < raw.num_graphs:
+        note = f"a random sample of {sample} graphs on both sides"
+        generator = torch.Generator().manual_seed(config.seed)
+        ids = torch.randperm(raw.num_graphs, generator=generator)[:sample].sort().values
+        raw, nodes = sample_graphs(raw, ids)
+        category = category[nodes]
+    union = GraphUnion.build(
+        category,
+        raw.pair_index,
+        raw.y,
+        raw.node_ptr,
+        num_features=num_features,
+        num_classes=raw.num_classes,
+        name=name,
+    )
+    graphs = pyg_graphs(raw, category, num_features)
+    return BothSides(union.to(config.device), graphs, DATASETS[name].readout, note)
+
+
+def sample_graphs(raw: RawGraphs, ids: Tensor) -> tuple[RawGraphs, Tensor]:
+    """Some graphs of a set, in order, and which of its nodes they hold.
+
+    Args:
+        raw: The set.
+        ids: Graphs to keep, in rising order.
+    """
+    start = raw.node_ptr[ids]
+    length = raw.node_ptr[ids + 1] - start
+    nodes = concat_ranges(start, length)
+    name = torch.full((raw.num_nodes,), -1)
+    name[nodes] = torch.arange(nodes.numel())
+    kept = name[raw.pair_index[0]] >= 0
+    part = RawGraphs(
+        name=raw.name,
+        node_ptr=lengths_to_ptr(length),
+        pair_index=name[raw.pair_index[:, kept]],
+        y=raw.y[ids],
+        classes=raw.classes,
+        pair_labels=None if raw.pair_labels is None else raw.pair_labels[kept],
+    )
+    return part, nodes
+
+
+def _features(name: str) -> str:
+    features = DATASETS[name].features
+    # Both sides read categories: the sets of these benchmarks have no attributes in the tables.
+    assert features in ("labels", "degree"), features
+    return features

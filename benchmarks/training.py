@@ -1,0 +1,110 @@
+"""The library's own training loop and a peer's, an epoch of each in turn."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks.measure import OURS, synchronize
+from lgan import ops
+from lgan.graph import GraphUnion
+from lgan.train import TrainConfig
+from lgan.train.loop import Curves, Job, Variant, train_together
+
+__all__ = ["Training", "dense_operations", "train_beside"]
+
+PEER = "PyG GIN, DataLoader"
+
+
+@dataclass(frozen=True)
+class Training:
+    """A training by the library, as the benchmarks run it.
+
+    Attributes:
+        union: The data set, on its device.
+        factory: Builds one model.
+        jobs: What every model trains and is tested on.
+        groups: Group of every graph.
+        seed: Seed of the batches.
+    """
+
+    union: GraphUnion
+    factory: Callable[[], nn.Module]
+    jobs: Sequence[Job]
+    groups: Tensor
+    seed: int = 0
+
+    def run(
+        self,
+        epochs: int,
+        *,
+        state: Path | None = None,
+        on_epoch: Callable[[int, Curves], None] | None = None,
+    ) -> None:
+        """Train for some epochs, each one pass over the training part, batches of 32."""
+        settings = TrainConfig(epochs=epochs, iterations=0, batch_size=32, seed=self.seed)
+        train_together(
+            self.union, [Variant(self.factory, settings)], self.jobs, groups=self.groups,
+            state=state, on_epoch=on_epoch,
+        )  # fmt: skip
+
+
+def train_beside(
+    training: Training,
+    peer: Callable[[int], object] | None,
+    *,
+    repeats: int,
+    state: Path | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> dict[str, list[float]]:
+    """Seconds of every epoch of both sides, the first of each left out.
+
+    Everything that happens in an epoch of the library counts: batches, steps, evaluation, and
+    the state on disk where one is kept.
+
+    Args:
+        training: Our side.
+        peer: Runs an epoch of the peer, given its number from 0.
+        repeats: Epochs that count.
+        state: File for the state after every epoch.
+        progress: Told the epoch.
+    """
+    device = training.union.device
+    samples: dict[str, list[float]] = {OURS: [], PEER: []}
+    begin = time.perf_counter()
+
+    def on_epoch(epoch: int, _: Curves) -> None:
+        nonlocal begin
+        synchronize(device)
+        samples[OURS].append(time.perf_counter() - begin)
+        if progress is not None:
+            progress(f"epoch {epoch} of {repeats + 1}")
+        if peer is not None:
+            begin = time.perf_counter()
+            peer(epoch - 1)
+            synchronize(device)
+            samples[PEER].append(time.perf_counter() - begin)
+        begin = time.perf_counter()
+
+    training.run(repeats + 1, state=state, on_epoch=on_epoch)
+    return {side: seconds[1:] for side, seconds in samples.items()}
+
+
+def dense_operations(training: Training) -> int:
+    """Floating-point operations of the dense products of one epoch, evaluation included.
+
+    The counter sees operations of torch in this thread, hence the backend without compiled loops.
+    """
+    from torch.utils.flop_counter import FlopCounterMode
+
+    with ops.backend("torch"), FlopCounterMode(display=False) as counter:
+        training.run(1)
+    return int(counter.get_total_flops())
+
+
+def no_graphs() -> Tensor:
+    """The ids of no graph."""
+    return torch.empty(0, dtype=torch.int64)

@@ -1,0 +1,41 @@
+"""How the commands of `lgan table` show what they have."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lgan.cli.screen import console, table
+from paper.render import FORMATS, Grid, render
+
+__all__ = ["Format", "Records", "show"]
+
+
+def _format(name: str | None) -> str | None:
+    if name is not None and name not in FORMATS:
+        raise typer.BadParameter(f"must be one of {', '.join(FORMATS)}, got {name!r}.")
+    return name
+
+
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="text, md, latex or csv.",
+        show_default="text on a terminal, else md",
+        callback=_format,
+    ),
+]
+Records = Annotated[Path, typer.Option(help="Folder with the records.")]
+
+
+def show(grids: Sequence[Grid], form: str | None) -> None:
+    """Tables on the terminal, or as text in a format."""
+    form = form or ("text" if console.is_terminal else "md")
+    if form != "text":
+        sys.stdout.write(render(grids, form))
+        return
+    for grid in grids:
+        table(grid.title, grid.columns, grid.rows, "\n".join(grid.notes))

@@ -1,0 +1,30 @@
+import json
+
+import pytest
+
+from paper.explanation_scores import score_explanations
+
+METHODS = ("integrated-gradients", "random")
+
+
+def test_triangles_are_found_and_noise_finds_nothing(tmp_path):
+    given = {"epochs": 6, "num_layers": 2}
+    found = score_explanations("triangles", seeds=(0, 1), limit=4, methods=METHODS, given=given)
+    assert found.summary["integrated-gradients"]["auc"] > 0.95
+    assert found.summary["random"]["auc"] < 0.8
+    assert found.summary["random"]["auc deviation"] > 0
+    assert len(found.accuracies) == len(found.evaluations) == 2
+    assert found.holds == (found.summary["integrated-gradients"]["auc"] >= 0.99)
+    found.save(tmp_path / "deeper" / "triangles.json")
+    plain = json.loads((tmp_path / "deeper" / "triangles.json").read_text())
+    assert plain["seeds"] == [0, 1]
+    assert plain["settings"]["training"]["epochs"] == 6
+    assert plain["evaluations"][0]["graphs"] == 4
+    assert plain["environment"]["lgan"]
+
+
+def test_wrong_cases_and_methods_are_refused():
+    with pytest.raises(ValueError, match=r"Unknown case 'squares'. Choose one of: triangles"):
+        score_explanations("squares")
+    with pytest.raises(ValueError, match="`methods` must contain ours"):
+        score_explanations("triangles", methods=["random"])

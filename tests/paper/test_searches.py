@@ -1,0 +1,89 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from lgan.experiment import settings_for
+from lgan.experiment.tuned import TUNED
+from paper.cells import chosen_group, measure
+from paper.records import read_runs
+from paper.searches import read_searches, search_grid
+
+RESULTS = Path(__file__).resolve().parents[2] / "results"
+
+
+def _sweep(
+    path: Path, values: list[float | None], seeds: int | None = None, **head: object
+) -> None:
+    plain = {"model": "lgan", "dataset": "MUTAG", "objective": "gin", **head}
+    if seeds is not None:
+        plain["seeds"] = seeds
+    plain["fixed"] = {"epochs": 9, "memory_budget": 1}
+    plain["trials"] = [
+        {
+            "params": {"lr": i},
+            "outcome": value and {"state": "done" if value > 0 else "pruned", "value": abs(value)},
+        }
+        for i, value in enumerate(values)
+    ]
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(plain))
+
+
+def test_the_winner_is_the_best_of_the_trials_with_the_most_seeds(tmp_path):
+    _sweep(tmp_path / "a.json", [0.9, 0.95])
+    _sweep(tmp_path / "b.json", [0.8, 0.85, -0.99, None], seeds=2)
+    _sweep(tmp_path / "c.json", [0.99], objective="fair")
+    [found] = read_searches(tmp_path)
+    assert (found.trials, found.value, found.seeds) == (4, 0.85, 2)
+    assert found.settings == {"epochs": 9, "lr": 1}
+
+
+def test_the_table_shows_the_winner_beside_fresh_runs(record, folder, tmp_path):
+    _sweep(tmp_path / "sweep" / "a.json", [0.9], seeds=2)
+    _sweep(tmp_path / "sweep" / "b.json", [0.5], dataset="COLLAB", model="lgan-res")
+    won = {"epochs": 9, "lr": 0}
+    record("x", [4, 4, 4, 4, 3], config=won)
+    record("y", [4, 4, 4, 3, 3], seed=1, config=won)
+    record("other settings", [4, 4, 4, 4, 4], seed=2)
+    grid = search_grid(read_searches(tmp_path / "sweep"), read_runs(folder))
+    assert grid.columns == ["model", "MUTAG", "COLLAB"]
+    assert grid.rows == [
+        ["lgan", "90.0 (×2, of 1) → 92.5 ×2", "not searched"],
+        ["lgan-res", "not searched", "50.0 (of 1)"],
+    ]
+
+
+# Searches of one seed a trial that found nothing better than fresh seeds of what there was.
+KEPT = {("cwn", "PTC_GIN"), ("lgan", "COLLAB"), ("lgan-res", "COLLAB")}
+# Winners that three fresh seeds put behind the settings that stood before them.
+BEHIND = {
+    ("lgan", "PROTEINS"),
+    ("lgan-code", "IMDB-BINARY"),
+    ("lgan-code", "IMDB-MULTI"),
+    ("lgan-res", "PTC_GIN"),
+}
+SEARCHES = {(search.model, search.dataset): search for search in read_searches(RESULTS / "sweep")}
+
+
+@pytest.mark.parametrize(("model", "dataset"), sorted(BEHIND))
+def test_a_winner_that_fresh_seeds_put_behind_is_no_default(model, dataset):
+    runs = [
+        run
+        for run in read_runs(RESULTS / "cv")
+        if (run.model, run.dataset) == (model, dataset) and run.published_folds
+    ]
+    won = settings_for(model, dataset, **SEARCHES[model, dataset].settings).flat()
+    fresh = measure([run for run in runs if won.items() >= run.settings.items()], "gin")
+    default = measure(chosen_group(runs), "gin")
+    assert (default.seeds, fresh.seeds) == (3, 3)
+    assert default.mean > fresh.mean
+
+
+@pytest.mark.parametrize(("model", "dataset"), sorted(SEARCHES.keys() - KEPT - BEHIND))
+def test_default_settings_are_those_that_won(model, dataset):
+    search = SEARCHES[model, dataset]
+    tuned = TUNED[search.model].get(search.dataset, {})
+    assert set(tuned) <= set(search.settings)
+    usual = settings_for(search.model, search.dataset)
+    assert usual == settings_for(search.model, search.dataset, **search.settings)
