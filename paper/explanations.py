@@ -27,8 +27,22 @@ def read_explanations(folder: Path | str) -> list[dict[str, Any]]:
 
 
 def explanation_grids(records: list[dict[str, Any]]) -> list[Grid]:
-    """A table for every case, methods down."""
-    return [_grid(record) for record in records]
+    """All methods by edge ROC-AUC, then a table for every case, methods down."""
+    return [_summary(records), *(_grid(record) for record in records)]
+
+
+def _summary(records: list[dict[str, Any]]) -> Grid:
+    methods = list(dict.fromkeys(method for record in records for method in record["summary"]))
+    rows = [
+        [method, *(_text(record["summary"].get(method, {}), "auc") for record in records)]
+        for method in methods
+    ]
+    notes = [
+        "All edges of all graphs in one curve; mean ± deviation over models. A half is chance.",
+        *(f"{record['case']}: {record['truth']}." for record in records),
+    ]
+    title = "Edge ROC-AUC: do the scores find what is known to matter?"
+    return Grid(title, ["method", *(record["case"] for record in records)], rows, notes)
 
 
 def _grid(record: dict[str, Any]) -> Grid:

@@ -45,7 +45,7 @@ class Products(nn.Module):
 
 def test_scores_of_a_polynomial_are_those_found_by_hand():
     path = Data(x=torch.ones(4, 1), edge_index=torch.tensor([[0, 1, 2], [1, 2, 3]]))
-    found = lgan.attribute(Products(), path, target=1)
+    found = lgan.attribute(Products(), path, target=1, of="logit")
     # The integral of 3 alpha over [0, 1] is 3/2 for each factor.
     assert found.edge_scores.tolist() == pytest.approx([1.5, 1.5, -1])
     assert found.node_scores.tolist() == pytest.approx([0.75, 1.5, 0.25, -0.5])
@@ -60,7 +60,8 @@ def test_scores_are_complete_and_symmetric(options):
     data, model = graph(), network(**options)
     found = lgan.attribute(model, data, target=1)
     empty = Data(x=data.x, edge_index=data.edge_index[:, :0])
-    outputs = [float(model(d)[0, 1].detach()) for d in (lgan.EgoLineGraph()(empty), data)]
+    ends = torch.cat([model(d).detach() for d in (lgan.EgoLineGraph()(empty), data)])
+    outputs = (ends[:, 1] - ends[:, 0]).tolist()
     assert (found.baseline_output, found.output) == pytest.approx(outputs, abs=1e-12)
     _, scores = found.undirected()
     assert found.gap == pytest.approx(abs(float(scores.sum()) - (outputs[1] - outputs[0])))
@@ -82,11 +83,19 @@ def test_the_predicted_class_is_explained_by_default():
 def test_log_odds_of_two_classes_are_the_difference_of_their_logits():
     data, model = graph(), network()
     path = {"steps": 64, "max_steps": 64}
-    odds = lgan.attribute(model, data, 1, of="log-odds", **path)
-    one, other = (lgan.attribute(model, data, target, **path) for target in (1, 0))
+    odds = lgan.attribute(model, data, 1, **path)
+    one, other = (lgan.attribute(model, data, target, of="logit", **path) for target in (1, 0))
     torch.testing.assert_close(odds.edge_scores, one.edge_scores - other.edge_scores)
     assert odds.output == pytest.approx(one.output - other.output)
     assert (odds.of, one.of) == ("log-odds", "logit")
+
+
+def test_a_single_output_is_explained_as_it_is():
+    data, model = graph(), lgan.LGAN(3, 8, 1, num_layers=2).double().eval()
+    found = lgan.attribute(model, data)
+    assert found.of == "logit"
+    assert found.output == pytest.approx(float(model(data).detach()))
+    assert found.complete
 
 
 def test_log_odds_do_not_change_with_a_number_added_to_all_logits():
@@ -205,11 +214,11 @@ def test_a_model_that_reads_structural_codes_gets_them():
     for name in ("pair_index", "opposite_index"):
         del data[name]
     model = network(pair_code="triangles")
-    found = lgan.attribute(model, data, target=0)
+    found = lgan.attribute(model, data, target=0, of="logit")
     coded = lgan.EgoLineGraph(pair_code="triangles")(data)
     assert found.output == pytest.approx(float(model(coded)[0, 0].detach()), abs=1e-12)
     torch.testing.assert_close(
-        lgan.attribute(model, coded, target=0).edge_scores, found.edge_scores
+        lgan.attribute(model, coded, target=0, of="logit").edge_scores, found.edge_scores
     )
     assert found.complete
 
@@ -244,7 +253,7 @@ class _OverMasks(nn.Module):
 def test_the_scores_are_those_of_captum_on_the_same_path(build):
     captum = pytest.importorskip("captum.attr")
     data, model = graph(3), build()
-    found = lgan.attribute(model, data, target=1, steps=16, max_steps=16, order=16)
+    found = lgan.attribute(model, data, target=1, of="logit", steps=16, max_steps=16, order=16)
     mask = torch.ones(1, data.pair_index.size(1), dtype=torch.float64)
     expected = captum.IntegratedGradients(_OverMasks(model, data)).attribute(
         mask, torch.zeros_like(mask), target=1, n_steps=16, method="gausslegendre"

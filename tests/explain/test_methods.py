@@ -1,3 +1,4 @@
+from dataclasses import replace
 from functools import partial
 
 import networkx as nx
@@ -10,7 +11,7 @@ import laws
 import lgan
 from lgan.explain import peers
 from lgan.explain.masking import masked_outputs, prepared
-from lgan.explain.methods import METHODS, MethodSpec, method_spec
+from lgan.explain.methods import METHODS, method_spec
 from lgan.explain.subject import SubjectUnion
 from lgan.zoo import GIN
 
@@ -24,7 +25,7 @@ def few_epochs(monkeypatch):
     """The same methods, learning for a moment only."""
     slow = {"gnn-explainer": peers.gnn_explainer, "pg-explainer": peers.pg_explainer}
     for name, method in slow.items():
-        quick = MethodSpec(partial(method, epochs=2), random=True, reference="")
+        quick = replace(METHODS[name], explain=partial(method, epochs=2))
         monkeypatch.setitem(METHODS, name, quick)
 
 
@@ -33,7 +34,7 @@ def few_epochs(monkeypatch):
 def test_every_method_scores_every_edge_of_every_graph(name, build, few_epochs):
     model = build(3, 4, 2, num_layers=2).eval()
     graphs = prepared(model, [graph(0), laws.data(nx.empty_graph(2), torch.ones(2, 3)), graph(1)])
-    scores = method_spec(name).explain(model, graphs, [0, 1, 1], 3)
+    scores = method_spec(name).explain(model, graphs, [0, 1, 1], "log-odds", 3)
     assert [s.shape for s in scores] == [(g.num_pairs,) for g in graphs]
     assert all(s.isfinite().all() for s in scores)
     assert all(p.requires_grad and p.grad is None for p in model.parameters())
@@ -43,12 +44,14 @@ def test_every_method_scores_every_edge_of_every_graph(name, build, few_epochs):
 def test_the_seed_decides_methods_that_draw_and_no_others(name, few_epochs):
     model = lgan.LGAN(3, 4, 2, num_layers=1).eval()
     graphs = prepared(model, [graph()])
-    first, again, other = (method_spec(name).explain(model, graphs, [0], s)[0] for s in (1, 1, 2))
+    explain = method_spec(name).explain
+    first, again, other = (explain(model, graphs, [0], "log-odds", s)[0] for s in (1, 1, 2))
     assert torch.equal(first, again)
     assert torch.equal(first, other) != method_spec(name).random
 
 
-def test_gradient_is_the_slope_at_the_full_graph():
+@pytest.mark.parametrize("of", ["logit", "log-odds"])
+def test_gradient_is_the_slope_at_the_full_graph(of):
     model = lgan.LGAN(3, 4, 2, num_layers=2).double().eval()
     data = graph(2)
     data.x = data.x.double()
@@ -59,14 +62,30 @@ def test_gradient_is_the_slope_at_the_full_graph():
     )
     full = torch.ones(1, union.num_pairs).double()
     slope = (masked_outputs(model, union, full) - masked_outputs(model, union, shifted)) / step
-    found = method_spec("gradient").explain(model, subjects, [1], 0)[0]
-    odds = (slope[:, 0, 1] - slope[:, 0, 0]).detach()
-    torch.testing.assert_close(found, odds, rtol=1e-4, atol=1e-6)
+    found = method_spec("gradient").explain(model, subjects, [1], of, 0)[0]
+    other = slope[:, 0, 0] if of == "log-odds" else 0
+    torch.testing.assert_close(found, (slope[:, 0, 1] - other).detach(), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_explains_the_output_asked_for_or_refuses(name, few_epochs):
+    model, data = lgan.LGAN(3, 4, 2, num_layers=1).eval(), graph()
+    odds = lgan.attribute(model, data, 1, method=name)
+    assert odds.of == "log-odds"
+    if method_spec(name).instead:
+        with pytest.raises(ValueError, match=r"cannot explain of='logit': its scores speak of"):
+            lgan.attribute(model, data, 1, method=name, of="logit")
+        return
+    logit = lgan.attribute(model, data, 1, method=name, of="logit")
+    assert logit.of == "logit"
+    assert not torch.allclose(logit.edge_scores, odds.edge_scores)
 
 
 def test_degree_counts_the_edges_an_edge_touches():
     star = prepared(lgan.LGAN(1, 2, 2), [laws.data(nx.star_graph(3), torch.ones(4, 1))])
-    assert method_spec("degree").explain(lgan.LGAN(1, 2, 2), star, [0], 0)[0].tolist() == [2, 2, 2]
+    assert method_spec("degree").explain(lgan.LGAN(1, 2, 2), star, [0], "log-odds", 0)[
+        0
+    ].tolist() == [2, 2, 2]
 
 
 def test_gnn_explainer_learns_which_edges_an_lgan_needs():
@@ -79,7 +98,7 @@ def test_gnn_explainer_learns_which_edges_an_lgan_needs():
         model.head.weight[:, 0], model.head.weight[:, 1] = -1.0, 1.0
     lollipop = laws.data(nx.lollipop_graph(3, 4), torch.ones(7, 1))
     graphs = prepared(model, [ToUndirected()(lollipop)])
-    scores = peers.gnn_explainer(model, graphs, [1], 0, epochs=60, lr=0.1)[0]
+    scores = peers.gnn_explainer(model, graphs, [1], "log-odds", 0, epochs=60, lr=0.1)[0]
     assert scores[:3].min() > scores[3:].max()
 
 

@@ -30,7 +30,7 @@ def attribute(
     tolerance: float = 0.01,
     max_steps: int = 2048,
     order: int = 2,
-    of: Explained = "logit",
+    of: Explained | None = None,
     method: str = METHOD,
     seed: int = 0,
 ) -> Attribution:
@@ -38,7 +38,9 @@ def attribute(
 
     See :mod:`lgan.explain.integrated_gradients` for the definition. All points of the path run as
     one batch; points are added where they are needed (see :class:`lgan.explain.Path`) until the
-    scores add up to the difference they explain.
+    scores add up to the difference they explain. At mask 0 an edge is out of every sum, and so are
+    its triangles; structural pair codes and node features made from the graph, such as degrees,
+    stay those of the whole graph along the path (see :mod:`lgan.explain.masking`).
 
     Args:
         model: LGAN in any form, a PyG network whose ``forward`` takes ``x``, ``edge_index`` and
@@ -53,10 +55,12 @@ def attribute(
         max_steps: Points after which no more are added. Where the gap is still above the
             tolerance the result says so: ``complete=False``.
         order: Points of one Gauss-Legendre panel.
-        of: What is explained of the class: its ``"logit"``, or its ``"log-odds"``, which say why
-            this class rather than another (with two classes the difference of the logits).
+        of: What is explained of the class: its ``"log-odds"``, which say why this class rather
+            than another (with two classes the difference of the logits), or its ``"logit"``.
+            By default the log-odds, and of a model with a single output that output.
         method: Another method of :data:`lgan.explain.METHODS`, for comparison. Its scores have no
-            sum to reach, and none of the settings of the path.
+            sum to reach, and none of the settings of the path. A method that does not read
+            ``of`` refuses any other than the default.
         seed: Fixes methods that draw random numbers.
 
     Example:
@@ -70,12 +74,12 @@ def attribute(
     if method == METHOD:
         path = Path(steps, max(max_steps, steps), tolerance, order, baseline)
         return integrated_gradients(model, [data], [target], path, of=of)[0]
-    explain = method_spec(method).explain
+    spec = method_spec(method)
     with evaluating(model):
         subject = prepared(model, [data])[0]
         ends = outputs_at_ends(model, SubjectUnion.of([subject]))[:, 0]
-        target = checked_target(target, ends[1])
-        scores = explain(model, [subject], [target], seed)[0].to(ends)
+        target, of = checked_target(target, ends[1]), spec.checked_of(of, ends.size(-1))
+        scores = spec.explain(model, [subject], [target], of, seed)[0].to(ends)
     found = Attribution.from_scores(subject, scores, ends, target=target, method=method, of=of)
     return found.to(data.edge_index.device)
 
@@ -86,7 +90,7 @@ def attribute_all(
     targets: Sequence[int | None] | None = None,
     *,
     path: Path | None = None,
-    of: Explained = "logit",
+    of: Explained | None = None,
 ) -> list[Attribution]:
     """:func:`attribute` for many graphs at once, several in every batch.
 
@@ -95,7 +99,7 @@ def attribute_all(
         graphs: Graphs, each as :func:`attribute` takes it.
         targets: Class to explain for each; the predicted ones by default.
         path: How the integrals are taken.
-        of: What is explained of a class.
+        of: What is explained of a class, as in :func:`attribute`.
     """
     targets = [None] * len(graphs) if targets is None else targets
     if len(targets) != len(graphs):

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from lgan.explain.subject import Subject
 
-__all__ = ["Attribution", "Explained", "completeness", "explained_output"]
+__all__ = ["Attribution", "Explained", "completeness", "explained_by_default", "explained_output"]
 
 Explained = Literal["logit", "log-odds"]
 
@@ -53,7 +53,7 @@ class Attribution:
     steps: int
     complete: bool
     method: str
-    of: Explained = "logit"
+    of: Explained = "log-odds"
 
     @staticmethod
     def from_scores(
@@ -66,7 +66,7 @@ class Attribution:
         sides: Tensor | None = None,
         steps: int = 0,
         tolerance: float | None = None,
-        of: Explained = "logit",
+        of: Explained | None = None,
     ) -> "Attribution":
         """The scores of the undirected edges of a graph, and all that follows from them.
 
@@ -80,8 +80,9 @@ class Attribution:
             steps: Points at which gradients were taken.
             tolerance: Gap that is good enough; ``None`` for methods whose scores have no sum to
                 reach.
-            of: What was explained.
+            of: What was explained; :func:`explained_by_default` unless given.
         """
+        of = of or explained_by_default(ends.size(-1))
         found, entry_triangle = subject.triangles()
         sides = torch.zeros_like(entry_triangle, dtype=scores.dtype) if sides is None else sides
         values = explained_output(ends, target, of)
@@ -161,12 +162,20 @@ class Attribution:
         )
 
 
+def explained_by_default(num_outputs: int) -> Explained:
+    """What is explained unless asked otherwise: log-odds where there are classes.
+
+    The logits of a classifier mean nothing alone: adding a number to all of them changes no
+    probability. A single output has no other to be compared with, and is explained as it is.
+    """
+    return "log-odds" if num_outputs > 1 else "logit"
+
+
 def explained_output(outputs: Tensor, target: int | Tensor, of: Explained) -> Tensor:
     r"""What is explained, of the outputs of a model.
 
-    The logits of a classifier mean nothing alone: adding a number to all of them changes no
-    probability. The log-odds of a class, :math:`\log \frac{p}{1 - p} = z_t - \log \sum_{c \ne t}
-    e^{z_c}`, do not change either, and with two classes are the difference of the logits.
+    The log-odds of a class, :math:`\log \frac{p}{1 - p} = z_t - \log \sum_{c \ne t} e^{z_c}`, do
+    not change when a number is added to all logits, and with two classes are their difference.
 
     Args:
         outputs: Logits ``[*, C]``.

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from lgan.explain.attribution import Explained
 from lgan.explain.faithfulness import Faithfulness, edge_auc, faithfulness, stability
 from lgan.explain.integrated_gradients import unions
 from lgan.explain.masking import dtype_of, evaluating, masked_outputs, prepared
@@ -80,6 +81,7 @@ def evaluate(
     targets: Sequence[int] | None = None,
     methods: Iterable[str] = METHODS,
     sparsities: Sequence[float] = SPARSITIES,
+    of: Explained | None = None,
     seed: int = 0,
     repeated: int = 16,
     progress: Callable[[str], None] | None = None,
@@ -94,6 +96,7 @@ def evaluate(
         targets: Class to explain for each; the predicted ones by default.
         methods: Names of :data:`METHODS`.
         sparsities: Shares of the edges left out of an explanation, for the fidelity curves.
+        of: What is explained, as in :func:`lgan.attribute`.
         seed: Fixes methods that draw random numbers.
         repeated: Graphs explained with a second seed, for the stability.
         progress: Told which method is at work.
@@ -111,19 +114,21 @@ def evaluate(
     with evaluating(model):
         subjects = prepared(model, graphs)
         known = None if truths is None else _checked_truths(subjects, truths)
-        chosen = _predicted(model, subjects) if targets is None else list(targets)
+        outputs = _outputs(model, subjects)
+        chosen = outputs.argmax(-1).tolist() if targets is None else list(targets)
         rows = []
         for name, spec in specs.items():
             if progress is not None:
                 progress(name)
             begin = time.perf_counter()
-            scores = [s.detach().cpu() for s in spec.explain(model, subjects, chosen, seed)]
+            what = spec.checked_of(of, outputs.size(-1))
+            scores = [s.detach().cpu() for s in spec.explain(model, subjects, chosen, what, seed)]
             seconds = (time.perf_counter() - begin) / max(1, len(subjects))
             areas = (math.nan, math.nan) if known is None else edge_auc(scores, known)
             steady = 1.0
             if spec.random:
                 first, classes = subjects[:repeated], chosen[:repeated]
-                again = [s.cpu() for s in spec.explain(model, first, classes, seed + 1)]
+                again = [s.cpu() for s in spec.explain(model, first, classes, what, seed + 1)]
                 steady = stability(scores[:repeated], again)
             faithful = faithfulness(model, subjects, scores, chosen, sparsities)
             rows.append(MethodScores(name, *areas, faithful, steady, seconds))
@@ -174,12 +179,13 @@ def _checked_truths(subjects: Sequence[Subject], truths: Sequence[Tensor]) -> li
 
 
 @torch.no_grad()
-def _predicted(model: nn.Module, subjects: Sequence[Subject]) -> list[int]:
-    classes: list[int] = []
+def _outputs(model: nn.Module, subjects: Sequence[Subject]) -> Tensor:
+    """Outputs for the graphs as they are ``[G, C]``."""
+    found = []
     for union in unions(subjects, 1):
         full = torch.ones(1, union.num_pairs, dtype=dtype_of(model), device=union.pair_ptr.device)
-        classes += masked_outputs(model, union, full)[0].argmax(-1).tolist()
-    return classes
+        found.append(masked_outputs(model, union, full)[0])
+    return torch.cat(found)
 
 
 def _finite(value: Any) -> Any:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from lgan.explain.integrated_gradients import unions
-from lgan.explain.masking import dtype_of, masked_outputs
+from lgan.explain.masking import deleted_outputs
 from lgan.explain.subject import Subject, SubjectUnion
 
 __all__ = ["Faithfulness", "edge_auc", "faithfulness", "kept_edges", "stability"]
@@ -81,7 +81,7 @@ def faithfulness(
     targets: Sequence[int],
     sparsities: Sequence[float] = (0.5, 0.6, 0.7, 0.8, 0.9),
 ) -> Faithfulness:
-    """Fidelity and unfaithfulness of edge scores, edges being deleted exactly.
+    """Fidelity and unfaithfulness of edge scores, by deleting edges.
 
     Args:
         model: The model, in evaluation mode.
@@ -114,8 +114,8 @@ def _drops(
     kept = torch.stack(
         [torch.cat([kept_edges(s.to(device), share) for _, s, _ in part]) for share in sparsities]
     )
-    masks = torch.cat([torch.ones_like(kept[:1]), ~kept, kept]).to(dtype_of(model))
-    chance = masked_outputs(model, union, masks).double().log_softmax(-1)  # [1 + 2 s, B, C]
+    left = torch.cat([torch.ones_like(kept[:1]), ~kept, kept])
+    chance = deleted_outputs(model, union, left).double().log_softmax(-1)  # [1 + 2 s, B, C]
     target = torch.tensor([t for _, _, t in part], device=device)
     of_class = chance.gather(2, target[None, :, None].expand(len(chance), -1, 1))[..., 0].exp()
     whole, alone = chance[:1], chance[1 + len(kept) :]

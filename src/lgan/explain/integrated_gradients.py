@@ -18,7 +18,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lgan.explain.attribution import Attribution, Explained, completeness, explained_output
+from lgan.explain.attribution import (
+    Attribution,
+    Explained,
+    completeness,
+    explained_by_default,
+    explained_output,
+)
 from lgan.explain.masking import dtype_of, evaluating, masked_outputs, prepared
 from lgan.explain.path import Panel, Path, worst
 from lgan.explain.subject import Subject, SubjectUnion
@@ -44,7 +50,7 @@ def integrated_gradients(
     targets: Sequence[int | None],
     path: Path | None = None,
     *,
-    of: Explained = "logit",
+    of: Explained | None = None,
 ) -> list[Attribution]:
     """Attributions of several graphs, computed together.
 
@@ -53,7 +59,7 @@ def integrated_gradients(
         graphs: Graphs in any form that :func:`lgan.attribute` takes.
         targets: Class to explain for each; ``None`` for the predicted one.
         path: How the integral is taken.
-        of: What is explained of a class, see :func:`explained_output`.
+        of: What is explained of a class; :func:`explained_by_default` unless given.
     """
     path = path or Path()
     found: list[Attribution] = []
@@ -68,10 +74,10 @@ def integrated_gradients(
 class _Integral:
     """What is known so far of the integral of one graph."""
 
-    def __init__(self, subject: Subject, target: int | None, of: Explained) -> None:
+    def __init__(self, subject: Subject, target: int | None, of: Explained | None) -> None:
         self.subject = subject
         self.wanted = target
-        self.of = of
+        self.asked_of = of
         self.outputs: dict[float, Tensor] = {}  # by point of the path
         self.panels: list[Panel] = []
         self.steps = 0
@@ -85,6 +91,11 @@ class _Integral:
     def target(self) -> int:
         """The class that is explained."""
         return checked_target(self.wanted, self.outputs[1.0])
+
+    @property
+    def of(self) -> Explained:
+        """What is explained of the class."""
+        return self.asked_of or explained_by_default(self.outputs[1.0].numel())
 
     def value(self, *points: float) -> Tensor:
         """What is explained, at points where the outputs are known."""
@@ -124,7 +135,7 @@ def _integrate(
     union: SubjectUnion,
     targets: Sequence[int | None],
     path: Path,
-    of: Explained,
+    of: Explained | None,
 ) -> list[_Integral]:
     """Attempt after attempt, until every graph adds up or has all the steps it may have."""
     integrals = [_Integral(s, t, of) for s, t in zip(union.subjects, targets, strict=True)]

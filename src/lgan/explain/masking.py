@@ -1,8 +1,13 @@
 """One model on many masked copies of its graphs, in one pass and differentiable in the masks.
 
-A mask has a value for every undirected edge, from 0, the edge is deleted, to 1, it is there. How
-it enters depends on the model: the line graphs of LGAN, the ``edge_weight`` of a PyG network, or
-the messages of PyG's layers.
+A mask has a value for every undirected edge, from 0, it gives nothing, to 1, it is there. How it
+enters depends on the model: the line graphs of LGAN, the ``edge_weight`` of a PyG network, or the
+messages of PyG's layers.
+
+A mask of 0 takes an edge, and the triangles it is part of, out of every sum. It does not compute
+anew what was computed from the whole graph before: structural pair codes, degrees among the node
+features, the number of neighbours by which a layer of PyG divides. :func:`deleted_outputs` does,
+but for the features, which are an input. Without such things both are the same.
 """
 
 import inspect
@@ -16,17 +21,16 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from lgan.explain.subject import Subject, SubjectUnion
+from lgan.graph import EgoLines
 from lgan.graph.segments import segment_ids
 from lgan.nn import LGAN, LGANConv
 
-__all__ = ["dtype_of", "evaluating", "masked_outputs", "prepared"]
+__all__ = ["deleted_outputs", "dtype_of", "evaluating", "masked_outputs", "prepared"]
 
 
 def prepared(model: nn.Module, graphs: Sequence[Any]) -> list[Subject]:
     """Graphs in the form the methods work on, with what the model reads and where it is."""
-    codes = (module.pair_code for module in model.modules() if isinstance(module, LGANConv))
-    level = next(codes, "none")
-    subjects = [Subject.of(graph, pair_code=level) for graph in graphs]
+    subjects = [Subject.of(graph, pair_code=_pair_code(model)) for graph in graphs]
     device = next((p.device for p in model.parameters()), None)
     return subjects if device is None else [subject.to(device) for subject in subjects]
 
@@ -55,30 +59,69 @@ def masked_outputs(
     return outputs.view(mask.size(0), len(union.subjects), -1)
 
 
+@torch.no_grad()
+def deleted_outputs(model: nn.Module, union: SubjectUnion, kept: Tensor) -> Tensor:
+    """Outputs of a model for graphs from which edges were deleted, their codes computed anew.
+
+    Args:
+        model: Any model that :func:`lgan.attribute` explains, in evaluation mode.
+        union: The graphs.
+        kept: Which undirected edges are left, one row for each copy.
+
+    Shapes:
+        ``kept``: ``[S, P]`` bool; result: ``[S, B, C]``.
+    """
+    level, copies = _pair_code(model), kept.size(0)
+    if isinstance(model, LGAN) and level == "none":
+        return masked_outputs(model, union, kept.to(dtype_of(model)))
+    data = _copies(union, copies)
+    data.edge_index = data.edge_index[:, _at_columns(union, kept).bool()]
+    if _reads_lines(model):
+        pairs = union.repeated_lines(copies).pair_index.long()[:, kept.flatten()]
+        data.lines = EgoLines.from_pairs(pairs, int(data.num_nodes)).coded(level)
+    outputs = _call(model, data, inspect.signature(model.forward).parameters)
+    return outputs.view(copies, len(union.subjects), -1)
+
+
 def _of_copies(
     model: nn.Module, union: SubjectUnion, mask: Tensor, side_mask: Tensor | None
 ) -> Tensor:
     """Outputs for the disjoint union of all copies, for models that know graphs in no other way."""
-    copies, nodes, x = mask.size(0), union.batch.num_nodes, union.batch.x
-    start = torch.arange(copies, device=mask.device)[:, None] * nodes
+    data, weight = _copies(union, mask.size(0)), _at_columns(union, mask)
+    if _reads_lines(model):
+        side = None if side_mask is None else side_mask.flatten()
+        data.lines = union.repeated_lines(mask.size(0)).masked(mask.flatten(), side)
+    parameters = inspect.signature(model.forward).parameters
+    if "edge_weight" in parameters:
+        return _call(model, data, parameters, edge_weight=weight)
+    with _message_masks(model, weight, data.edge_index):
+        return _call(model, data, parameters)
+
+
+def _copies(union: SubjectUnion, copies: int) -> Data:
+    """All graphs, so many times over, as one batch of PyG."""
+    nodes, x = union.batch.num_nodes, union.batch.x
+    start = torch.arange(copies, device=union.pair_ptr.device)[:, None] * nodes
     edge_index = (union.edge_index[:, None] + start).flatten(1)
-    loop = union.column_pair < 0  # self-loops stay
-    at = mask[:, union.column_pair.clamp(min=0)] if union.num_pairs else mask.new_ones(1)
-    weight = torch.where(loop, 1, at).expand(copies, -1).flatten()
     data = Data(x=x.repeat(copies, *[1] * (x.dim() - 1)), edge_index=edge_index)
     data.num_nodes = copies * nodes
     data.ptr = torch.cat(
         [(union.batch.ptr[:-1] + start).flatten(), start.new_tensor([data.num_nodes])]
     )
     data.batch = segment_ids(data.ptr)
-    if _reads_lines(model):
-        side = None if side_mask is None else side_mask.flatten()
-        data.lines = union.repeated_lines(copies).masked(mask.flatten(), side)
-    parameters = inspect.signature(model.forward).parameters
-    if "edge_weight" in parameters:
-        return _call(model, data, parameters, edge_weight=weight)
-    with _message_masks(model, weight, edge_index):
-        return _call(model, data, parameters)
+    return data
+
+
+def _at_columns(union: SubjectUnion, mask: Tensor) -> Tensor:
+    """A mask of the pairs ``[S, P]`` at the columns of the copies ``[S E]``; self-loops stay."""
+    at = mask[:, union.column_pair.clamp(min=0)] if union.num_pairs else mask.new_ones(1)
+    return torch.where(union.column_pair < 0, 1, at).expand(mask.size(0), -1).flatten()
+
+
+def _pair_code(model: nn.Module) -> str:
+    """The level of structural codes that a model reads."""
+    codes = (module.pair_code for module in model.modules() if isinstance(module, LGANConv))
+    return next(codes, "none")
 
 
 def _reads_lines(model: nn.Module) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from lgan.explain.attribution import Explained
 from lgan.explain.masking import dtype_of
 from lgan.explain.subject import Subject
 
@@ -20,6 +21,7 @@ def gnn_explainer(
     model: nn.Module,
     graphs: Sequence[Subject],
     targets: Sequence[int],
+    of: Explained,
     seed: int,
     *,
     epochs: int = 100,
@@ -37,6 +39,7 @@ def pg_explainer(
     model: nn.Module,
     graphs: Sequence[Subject],
     targets: Sequence[int],
+    of: Explained,
     seed: int,
     *,
     epochs: int = 20,

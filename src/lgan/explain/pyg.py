@@ -14,6 +14,7 @@ from torch_geometric.explain.algorithm import ExplainerAlgorithm
 from torch_geometric.explain.config import MaskType, ModelTaskLevel
 from torch_geometric.nn import MessagePassing
 
+from lgan.explain.attribution import Explained
 from lgan.explain.integrated_gradients import integrated_gradients
 from lgan.explain.path import Path
 from lgan.explain.subject import Subject
@@ -102,6 +103,7 @@ class EdgeIntegratedGradients(ExplainerAlgorithm):  # type: ignore[misc]
 
     Args:
         path: How the integral is taken.
+        of: What is explained of the class, as in :func:`lgan.attribute`.
 
     Example:
         >>> import lgan
@@ -118,9 +120,10 @@ class EdgeIntegratedGradients(ExplainerAlgorithm):  # type: ignore[misc]
         torch.Size([3])
     """
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | None = None, *, of: Explained | None = None) -> None:
         super().__init__()
         self.path = path or Path()
+        self.of = of
 
     def forward(
         self,
@@ -153,7 +156,7 @@ class EdgeIntegratedGradients(ExplainerAlgorithm):  # type: ignore[misc]
         if isinstance(model, PyGView):
             inner, x = model.model, x if x.is_floating_point() else x.flatten()
         data = Data(x=x, edge_index=edge_index, num_nodes=x.size(0))
-        found = integrated_gradients(inner, [data], [int(target)], self.path)[0]
+        found = integrated_gradients(inner, [data], [int(target)], self.path, of=self.of)[0]
         return Explanation(edge_mask=found.edge_scores, complete=found.complete, gap=found.gap)
 
     def supports(self) -> bool:

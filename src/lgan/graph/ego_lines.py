@@ -233,8 +233,9 @@ class EgoLines:
             T_t = \sum_p m_{tp} z_{tp}, \qquad
             S_t = \sum_{pq \in \Delta(t)} m_{tp} m_{tq} m_{pq} z_{pq}
 
-        so that 0 deletes an edge and its triangles exactly, and 1 keeps it. Structural codes stay
-        those of the whole graph.
+        so that 0 takes an edge and its triangles out of both sums, and 1 keeps it. Structural codes
+        stay those of the whole graph, as do features made from it: where a model reads any, 0 is
+        not what it would say of the graph without the edge.
 
         Args:
             mask: A value for every pair ``[*, P]``; leading axes give several masks of one graph
