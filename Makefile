@@ -6,15 +6,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint format bench docs slow loops clean
+.PHONY: demo test lint format bench docs slow clean
 
-demo: $(READY) loops
+demo: $(READY)
 	$(BIN)/lgan demo
 
-test: $(READY) loops
+test: $(READY)
 	$(BIN)/python -m pytest
 
-slow: $(READY) loops
+slow: $(READY)
 	$(BIN)/python -m pytest -m "slow or not slow"
 
 lint: $(READY)
@@ -26,18 +26,12 @@ format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY) loops
+bench: $(READY)
 	$(BIN)/lgan bench
 
 # Tables of the documents, from the records in results/.
 docs: $(READY)
 	$(BIN)/python docs/tables.py
-
-# Numba keeps a compiled loop until its own file changes, and misses changes in loops it calls:
-# forget all that are older than the newest file of loops.
-loops:
-	@newest=$$(ls -t src/lgan/*/*numba*.py | head -n 1); \
-	find src -name '*.nb[ic]' ! -newer "$$newest" -delete
 
 # Set up once; again only when the requirements change.
 $(READY): pyproject.toml constraints.txt

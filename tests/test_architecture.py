@@ -24,8 +24,8 @@ ROWS = [
     {"_optional"},
 ]
 LEVEL = {package: level for level, row in enumerate(ROWS) for package in row}
-# The version is a constant that anyone may read.
-FREE = {"_version"}
+# The version, and digests of the source, are constants that anyone may read.
+FREE = {"_version", "_sources"}
 MODULES = sorted(p for p in SOURCE.rglob("*.py") if p.parent != SOURCE or p.stem in LEVEL)
 MODULES += sorted(path for name in OUTSIDE for path in (ROOT / name).rglob("*.py"))
 

@@ -1,16 +1,19 @@
 import errno
 import os
+import re
 import signal
+import stat
 import subprocess
 import sys
 import textwrap
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor
 
-from lgan.data import cache_key, load_tensors, locked, replaced, save_tensors
+from lgan.data import cache_key, load_tensors, locked, replaced, save_tensors, set_aside
 
 TENSORS = {"a": torch.arange(5), "b": torch.eye(3), "none": torch.zeros(0, 2, dtype=torch.bool)}
 
@@ -53,7 +56,7 @@ def test_saving_again_replaces_the_file_but_not_what_was_loaded(tmp_path: Path) 
     assert load_tensors(path)[0]["a"].sum() == 4
 
 
-def test_key_depends_on_every_option_and_the_version() -> None:
+def test_key_depends_on_every_option_and_the_code() -> None:
     key = cache_key("MUTAG", {"a": 1, "b": [2]}, "1")
     assert key.startswith("MUTAG-")
     assert key == cache_key("MUTAG", {"b": [2], "a": 1}, "1")
@@ -108,8 +111,78 @@ def test_lock_can_be_taken_inside_itself(tmp_path: Path) -> None:
 def test_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     path = tmp_path / "file" / "set.safetensors"
-    with pytest.raises(OSError, match=r"Could not write .*set.safetensors: .*name another folder"):
+    with pytest.raises(
+        OSError, match=r"Could not write .*set.safetensors: .*choose another folder"
+    ):
         save_tensors(path, TENSORS, {})
+
+
+def test_message_shows_no_temporary_name_and_no_option_of_another_command(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="Could not write") as caught, replaced(tmp_path / "file/x"):
+        raise AssertionError("nothing can be written here")
+    assert not re.search(r"\.tmp|--root", str(caught.value))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes of this kind are POSIX's")
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o027, 0o640), (0o002, 0o664)])
+def test_files_may_be_read_by_whom_the_umask_says(tmp_path: Path, umask: int, mode: int) -> None:
+    before = os.umask(umask)
+    try:
+        save_tensors(tmp_path / "tensors", TENSORS, {})
+        with replaced(tmp_path / "text") as temporary:
+            temporary.write_text("x")
+    finally:
+        os.umask(before)
+    for name in ("tensors", "text"):
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == mode
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes of this kind are POSIX's")
+def test_replaced_file_keeps_its_mode(tmp_path: Path) -> None:
+    save_tensors(tmp_path / "x", TENSORS, {})
+    (tmp_path / "x").chmod(0o640)
+    save_tensors(tmp_path / "x", TENSORS, {})
+    assert stat.S_IMODE((tmp_path / "x").stat().st_mode) == 0o640
+
+
+def test_what_is_being_written_is_not_taken_for_abandoned(tmp_path: Path) -> None:
+    abandoned = tmp_path / ".x.0123.tmp"
+    abandoned.write_text("half")
+    with replaced(tmp_path / "x") as first:
+        assert not abandoned.exists()
+        first.write_text("first")
+        with replaced(tmp_path / "x") as second:
+            second.write_text("second")
+        assert (tmp_path / "x").read_text() == "second"
+    assert (tmp_path / "x").read_text() == "first"
+    assert list(tmp_path.iterdir()) == [tmp_path / "x"]
+
+
+def _overwrite(folder: Path, failure: type[BaseException] | None) -> None:
+    with set_aside([folder / "a", folder / "b"]):
+        assert not (folder / "a").exists()
+        (folder / "a").write_text("new")
+        if failure is not None:
+            raise failure
+
+
+@pytest.mark.parametrize(
+    ("failure", "left"),
+    [
+        (None, {"a": "new"}),
+        (KeyboardInterrupt, {"a": "new"}),
+        (OSError, {"a": "old", "b": "old"}),
+    ],
+)
+def test_old_files_come_back_only_where_writing_new_ones_fails(
+    tmp_path: Path, failure: type[BaseException] | None, left: dict[str, str]
+) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("old")
+    with nullcontext() if failure is None else pytest.raises(failure):
+        _overwrite(tmp_path, failure)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == left
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")

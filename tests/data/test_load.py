@@ -1,4 +1,5 @@
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -8,7 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 
+import lgan._sources
 from lgan import GraphUnion, load
+from lgan._sources import source_digest
 from lgan.data import DATASETS, DatasetSpec, prepared_path
 
 TINY = DatasetSpec(
@@ -63,10 +66,15 @@ def test_cache_is_a_file_per_choice_of_options(tiny, tmp_path):
     assert prepared_path("TINY", root=root) == prepared_path("TINY", root=root, features="labels")
 
 
-def test_another_version_does_not_read_the_cache(tiny, tmp_path, monkeypatch):
+def test_changed_code_does_not_read_the_cache(tiny, tmp_path, monkeypatch):
     load("TINY", root=tmp_path / "root", mirror=tiny)
-    monkeypatch.setattr(sys.modules["lgan.data.load"], "__version__", "99.0")
+    package = shutil.copytree(Path(lgan._sources.__file__).parent, tmp_path / "lgan")
+    with (package / "graph" / "pair_codes.py").open("a") as file:
+        file.write("# another way to count\n")
+    monkeypatch.setattr(lgan._sources, "__file__", str(package / "_sources.py"))
+    source_digest.cache_clear()
     load("TINY", root=tmp_path / "root", mirror=tiny)
+    source_digest.cache_clear()
     assert len(_cached(tmp_path / "root")) == 2
 
 

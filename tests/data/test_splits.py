@@ -41,8 +41,11 @@ def test_single_class_in_training_is_refused() -> None:
         check_folds(torch.tensor([0, 1, 0, 1]), torch.zeros(4, dtype=torch.int64))
 
 
-def test_graphs_never_held_out_are_trained_on() -> None:
-    check_folds(torch.tensor([0, 1, -1, -1]), torch.tensor([0, 0, 0, 1]))
+def test_graphs_never_held_out_count_as_trained_on() -> None:
+    y = torch.tensor([0, 0, 0, 1])
+    check_folds(torch.tensor([0, 1, -1, -1]), y)  # the last two bring both classes to both folds
+    with pytest.raises(ValueError, match=r"two classes, got only \[0\] in fold 2 of 2"):
+        check_folds(torch.tensor([0, 1, -1, 1]), y)
 
 
 @pytest.mark.parametrize(

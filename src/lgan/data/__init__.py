@@ -1,6 +1,6 @@
 """Data sets: reading, generating, splitting and caching them."""
 
-from lgan.data.cache import cache_key, load_tensors, locked, replaced, save_tensors
+from lgan.data.cache import cache_key, load_tensors, locked, replaced, save_tensors, set_aside
 from lgan.data.load import load, prepared_path
 from lgan.data.mirror import TU_URLS, fetch
 from lgan.data.raw import RawGraphs
@@ -42,6 +42,7 @@ __all__ = [
     "read_tu",
     "replaced",
     "save_tensors",
+    "set_aside",
     "stratified_folds",
     "triangle_pairs",
 ]

@@ -1,29 +1,36 @@
 """Tensors on disk: written whole or not at all, by one process at a time."""
 
 import errno
+import glob
 import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from torch import Tensor
 
+fcntl: Any = import_module("fcntl") if os.name == "posix" else None
 
-def cache_key(name: str, options: Mapping[str, Any], version: str) -> str:
-    """A file name that begins readably and changes with every option and the version.
+
+def cache_key(name: str, options: Mapping[str, Any], code: str) -> str:
+    """A file name that begins readably and changes with every option and what computes it.
+
+    Args:
+        name: What the file holds.
+        options: What it was made with.
+        code: Digest of the code that makes it.
 
     Example:
-        >>> cache_key("MUTAG", {"compress": True}, "1.0")
-        'MUTAG-077c5405807a'
+        >>> cache_key("MUTAG", {"compress": True}, "a51f")
+        'MUTAG-4630bc4810b4'
     """
-    content = json.dumps(
-        {"name": name, "options": dict(options), "version": version}, sort_keys=True
-    )
+    content = json.dumps({"name": name, "options": dict(options), "code": code}, sort_keys=True)
     prefix = re.sub(r"[^A-Za-z0-9._-]", "_", name)
     return f"{prefix}-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
 
@@ -64,8 +71,7 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[st
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock that belongs to ``path``; other processes and threads wait.
 
-    A process that dies lets go of it. What an interrupted writer left behind is removed here,
-    since whoever holds the lock is the only writer. The lock may be taken again inside itself.
+    A process that dies lets go of it. The lock may be taken again inside itself.
     """
     from filelock import FileLock
 
@@ -75,9 +81,6 @@ def locked(path: Path) -> Iterator[None]:
         lock = FileLock(path.with_name(f".{path.name}.lock"), is_singleton=True)
         lock.acquire()
     try:
-        if lock.lock_counter == 1:
-            for stale in path.parent.glob(f".{path.name}.*.tmp"):
-                stale.unlink(missing_ok=True)
         yield
     finally:
         lock.release()
@@ -87,19 +90,72 @@ def locked(path: Path) -> Iterator[None]:
 def replaced(path: Path) -> Iterator[Path]:
     """A temporary path beside ``path`` that takes its place when the block succeeds.
 
-    Nobody ever sees half a file: where the block fails, ``path`` stays as it was.
+    Nobody ever sees half a file: where the block fails, ``path`` stays as it was. What it may be
+    read and written by is what the umask says, or what was there before. What a killed writer of
+    the same file left behind is removed.
     """
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
     try:
         with _explained(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            yield temporary
-            with temporary.open("rb+") as written:
-                os.fsync(written.fileno())
-            os.replace(temporary, path)
+            _remove_abandoned(path)
+            temporary.touch()
+            mode = (path if path.is_file() else temporary).stat().st_mode
+            with _in_use(temporary):
+                yield temporary
+                temporary.chmod(mode)  # some writers, safetensors among them, choose their own
+                with temporary.open("rb+") as written:
+                    os.fsync(written.fileno())
+                os.replace(temporary, path)
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
+
+
+@contextmanager
+def set_aside(paths: Iterable[Path]) -> Iterator[None]:
+    """Files out of the way while their successors are written.
+
+    When the block succeeds, or is interrupted by the user, the old files are gone. Where it fails
+    (a full disk, say), they are back in their places, instead of whatever was written there.
+    """
+    aside = {path: path.with_name(f".{path.name}.old") for path in map(Path, paths)}
+    moved: list[Path] = []
+    try:
+        for path, old in aside.items():
+            os.replace(path, old)
+            moved.append(path)
+        yield
+    except Exception:
+        for path in moved:
+            os.replace(aside[path], path)
+        moved.clear()
+        raise
+    finally:
+        for path in moved:
+            aside[path].unlink(missing_ok=True)
+
+
+@contextmanager
+def _in_use(temporary: Path) -> Iterator[None]:
+    """Mark a temporary file as being written; the mark goes when its process ends."""
+    if fcntl is None:  # Windows, where a file that is open cannot be removed
+        yield
+        return
+    with temporary.open("rb") as file:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove temporary files beside ``path`` that nobody is writing any more."""
+    for stale in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        with suppress(OSError), stale.open("rb") as file:
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            stale.unlink()
 
 
 @contextmanager
@@ -110,7 +166,7 @@ def _explained(path: Path) -> Iterator[None]:
         raise OSError(
             error.errno,
             f"Could not write {path}: {error.strerror or error}. Expected a folder that may be "
-            "written to, with room left. Free some space or name another folder (`--root`).",
+            "written to, with room left. Free some space or choose another folder.",
         ) from error
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lgan._sources import source_digest
 from lgan._version import __version__
 from lgan.data.cache import cache_key, load_tensors, locked, save_tensors
 from lgan.data.registry import dataset_spec
@@ -13,10 +14,13 @@ from lgan.graph import GraphUnion, Lift
 
 __all__ = ["load", "prepared_path"]
 
+# What a prepared set is computed by; cells come from the zoo.
+COMPUTED_BY = tuple(f"{package}/**/*.py" for package in ("data", "graph", "ops", "zoo"))
+
 
 @dataclass(frozen=True)
 class _Options:
-    """What decides how a data set looks, and with the version its cache."""
+    """What decides how a data set looks, and with the code that computes it its cache."""
 
     features: str
     compress: bool
@@ -29,7 +33,7 @@ class _Options:
         known |= {"triangles": False} if not self.triangles else {}
         known |= {"pair_code": self.pair_code} if self.pair_code != "none" else {}
         known |= {"lift": self.lift.key} if self.lift is not None else {}
-        return cache_key(name, known, __version__)
+        return cache_key(name, known, source_digest(*COMPUTED_BY))
 
 
 def load(
@@ -47,8 +51,8 @@ def load(
 ) -> GraphUnion:
     """A data set ready for training: parsed, twins merged, triangles listed.
 
-    The result is cached below ``root``; the key holds every option and the version. Generated
-    sets are made anew each time, which takes less than a second.
+    The result is cached below ``root``; the key holds every option and the code that computed it.
+    Generated sets are made anew each time, which takes less than a second.
 
     Args:
         name: A name of the registry, see ``lgan data list``.

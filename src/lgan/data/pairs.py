@@ -1,4 +1,4 @@
-"""Pairs of graphs that are hard to tell apart: BREC, and files of graph6 strings."""
+"""BREC: pairs of graphs that are hard to tell apart."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +8,9 @@ import numpy as np
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["BREC", "load_brec", "read_graph6", "read_graph6_pairs"]
+__all__ = ["BREC", "load_brec"]
+
+ADDRESS = "https://github.com/GraphPKU/BREC"
 
 # The categories of BREC and how many pairs each has. Files are `NAME.npy`: graph6 strings, as
 # rows of two or with the graphs of a pair one after the other.
@@ -42,27 +44,9 @@ def load_brec(folder: str | Path) -> "dict[str, list[tuple[nx.Graph, nx.Graph]]]
     if missing:
         raise FileNotFoundError(
             f"BREC needs {', '.join(f'{name}.npy' for name in BREC)} in {folder}, missing: "
-            f"{', '.join(missing)}. Fetch the raw graphs from the repository of BREC."
+            f"{', '.join(missing)}. Fetch the raw graphs from {ADDRESS}."
         )
     return {name: _read_pairs(folder / f"{name}.npy", count) for name, count in BREC.items()}
-
-
-def read_graph6(path: str | Path) -> "list[nx.Graph]":
-    """All graphs of a file with one graph6 string a line, as ``geng`` writes them."""
-    lines = Path(path).read_bytes().split(b"\n")
-    return [_parse(line.strip(), path) for line in lines if line.strip()]
-
-
-def read_graph6_pairs(path: str | Path) -> "list[tuple[nx.Graph, nx.Graph]]":
-    """The pairs of a file with two graph6 strings a line, or one and its partner on the next."""
-    words = Path(path).read_bytes().split()
-    if len(words) % 2:
-        raise ValueError(
-            f"{path} must hold an even number of graph6 strings, got {len(words)}. "
-            "Write the two graphs of a pair one after the other."
-        )
-    graphs = [_parse(word, path) for word in words]
-    return list(zip(graphs[::2], graphs[1::2], strict=True))
 
 
 def _read_pairs(path: Path, count: int) -> "list[tuple[nx.Graph, nx.Graph]]":
@@ -70,7 +54,7 @@ def _read_pairs(path: Path, count: int) -> "list[tuple[nx.Graph, nx.Graph]]":
     if strings.size != 2 * count or strings.dtype.kind not in "SU":
         raise ValueError(
             f"{path} must hold {2 * count} graph6 strings, got {strings.size} entries of type "
-            f"{strings.dtype}. Fetch the raw graphs from the repository of BREC."
+            f"{strings.dtype}. Fetch the raw graphs from {ADDRESS}."
         )
     words = [word if isinstance(word, bytes) else word.encode() for word in strings.ravel()]
     graphs = [_parse(word, path) for word in words]

@@ -2,8 +2,9 @@
 
 # mypy: allow-untyped-decorators
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from lgan.ops.jit import njit
 
 OK, NOT_A_NUMBER, OUT_OF_RANGE, WRONG_COUNT, BLANK_LINE = range(5)
 

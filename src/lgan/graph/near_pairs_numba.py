@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from lgan.graph.interning_numba import mixed
+from lgan.ops.jit import njit
 
 Array = np.ndarray[Any, Any]
 

@@ -7,7 +7,8 @@ weighed by the number ``k`` of nodes it stands for; a graph without merged twins
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from lgan.ops.jit import njit
 
 Array = np.ndarray[Any, Any]
 

@@ -1,8 +1,8 @@
 """The update of Adam on the CPU, in one pass over memory."""
 
 import numpy as np
-from numba import njit
 
+from lgan.ops.jit import njit
 from lgan.ops.numba_rows import FAST, Array
 
 __all__ = ["adam"]

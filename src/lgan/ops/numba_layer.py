@@ -5,8 +5,8 @@ a thread never asks for the interpreter lock. Empty arrays stand for what a laye
 """
 
 import numpy as np
-from numba import njit
 
+from lgan.ops.jit import njit
 from lgan.ops.numba_norm import norm_backward, norm_forward
 from lgan.ops.numba_products import (
     add_bias,

@@ -1,8 +1,8 @@
 """Compiled loops of batch normalisation, on the CPU."""
 
 import numpy as np
-from numba import njit
 
+from lgan.ops.jit import njit
 from lgan.ops.numba_rows import FAST, Array, add_row
 
 __all__ = ["norm_backward", "norm_forward"]

@@ -5,8 +5,8 @@ beside 0.43 ms alone, for five products of 164 x 64 x 128); these loops run side
 """
 
 import numpy as np
-from numba import njit
 
+from lgan.ops.jit import njit
 from lgan.ops.numba_rows import Array
 
 __all__ = [

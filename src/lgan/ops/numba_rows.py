@@ -8,7 +8,8 @@ whatever the number of threads. The interpreter lock is released; see :mod:`lgan
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from lgan.ops.jit import njit
 
 Array = np.ndarray[Any, Any]
 

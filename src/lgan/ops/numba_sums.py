@@ -1,8 +1,8 @@
 """Compiled loops over pairs and the nodes that see them, on the CPU."""
 
 import numpy as np
-from numba import njit
 
+from lgan.ops.jit import njit
 from lgan.ops.numba_rows import FAST, Array, add_row
 
 __all__ = ["ego_sum_backward", "ego_sum_forward", "linear_sum"]

@@ -7,7 +7,8 @@ A graph of at most 10 nodes is one integer: bit ``j (j - 1) / 2 + i`` says wheth
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from lgan.ops.jit import njit
 
 Array = np.ndarray[Any, Any]
 

@@ -3,7 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from lgan.ops.jit import njit
 
 Array = np.ndarray[Any, Any]
 
