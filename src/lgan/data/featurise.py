@@ -1,0 +1,294 @@
+"""Molecules as arrays of atoms and bonds: what a worker process runs.
+
+The file imports numpy and RDKit only, and nothing of this library, so that a worker that runs it
+as a script starts in a fraction of a second and stays small (see `lgan.data.workers`).
+"""
+
+import os
+import pickle
+import re
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["VERSION", "FeaturisedChunk", "featurise", "joined"]
+
+# A change of what is computed below changes this number, and with it caches and model files.
+VERSION = 1
+CHIRALITY = {"": 0, "R": 1, "S": 2}
+OTHER_CHIRALITY = 3
+LONGEST_REASON = 200
+READY = b"ready"
+
+
+@dataclass
+class FeaturisedChunk:
+    """The molecules of a few rows as one disjoint union.
+
+    Attributes:
+        rows: The place in the chunk of every molecule that could be read ``[M]``.
+        num_atoms: Atoms of every molecule ``[M]``.
+        pair_index: Its bonds as ``u < v``, in lexicographic order, in atoms of the union
+            ``[2, P]``.
+        atoms: The row of ``atom_table`` of every atom ``[N]``.
+        atom_table: The distinct atoms: atomic number, degree, charge, hydrogens, hybridisation,
+            aromatic, ring, chirality ``[U, 8]``.
+        bonds: The row of ``bond_table`` of every bond ``[P]``.
+        bond_table: The distinct bonds: order, conjugated, ring, stereo ``[V, 4]``.
+        smiles: The canonical isomeric SMILES of every molecule.
+        errors: The place in the chunk and the reason of every molecule that could not be read.
+    """
+
+    rows: NDArray[np.int32]
+    num_atoms: NDArray[np.int32]
+    pair_index: NDArray[np.int32]
+    atoms: NDArray[np.int32]
+    atom_table: NDArray[np.int16]
+    bonds: NDArray[np.int32]
+    bond_table: NDArray[np.int16]
+    smiles: list[str]
+    errors: list[tuple[int, str]]
+
+
+def featurise(
+    structures: Sequence[Any], *, hydrogens: bool = False, standardise: bool = False
+) -> FeaturisedChunk:
+    """Read molecules and list their atoms and bonds.
+
+    Args:
+        structures: SMILES, mol blocks (text of several lines), RDKit molecules, or such molecules
+            as bytes.
+        hydrogens: Make every hydrogen a node.
+        standardise: RDKit's clean-up, the largest fragment, its neutral form.
+    """
+    from rdkit import Chem, rdBase
+
+    rows: list[int] = []
+    sizes: list[int] = []
+    smiles: list[str] = []
+    errors: list[tuple[int, str]] = []
+    atoms = _Distinct()
+    bonds = _Distinct()
+    ends: list[tuple[int, int]] = []
+    start = 0
+    with rdBase.BlockLogs():
+        for row, structure in enumerate(structures):
+            try:
+                mol = _read(structure)
+                if standardise:
+                    mol = _standard(mol)
+                canonical = Chem.MolToSmiles(mol)
+                if hydrogens:
+                    mol = Chem.AddHs(mol)
+            except (_UnreadableError, ValueError, RuntimeError) as error:
+                errors.append((row, _one_line(str(error))))
+                continue
+            rows.append(row)
+            sizes.append(mol.GetNumAtoms())
+            smiles.append(canonical)
+            # Most SMILES have no stereo marks, and asking every atom for them takes a while.
+            plain = isinstance(structure, str) and not _is_block(structure)
+            _list_atoms(mol, atoms, marked=not plain or "@" in structure)
+            _list_bonds(mol, bonds, ends, start, marked=not plain or not _UNMARKED(structure))
+            start += sizes[-1]
+    pair_index = np.array(ends, dtype=np.int32).reshape(-1, 2).T
+    order = np.lexsort((pair_index[1], pair_index[0]))
+    pair_index = np.ascontiguousarray(pair_index[:, order])
+    bond_table = np.array(list(bonds.ids), dtype=np.int16).reshape(-1, 4)
+    bond_ids = np.array(bonds.codes, dtype=np.int32)[order]
+    atom_ids, atom_table = _with_bonds(atoms, pair_index, bond_table[bond_ids, 2] > 0)
+    return FeaturisedChunk(
+        rows=np.array(rows, dtype=np.int32),
+        num_atoms=np.array(sizes, dtype=np.int32),
+        pair_index=pair_index,
+        atoms=atom_ids,
+        atom_table=atom_table,
+        bonds=bond_ids,
+        bond_table=bond_table,
+        smiles=smiles,
+        errors=errors,
+    )
+
+
+def joined(chunks: Sequence[FeaturisedChunk], lengths: Sequence[int]) -> FeaturisedChunk:
+    """Chunks of ``lengths`` rows as one; its tables may hold a row several times."""
+
+    def shifted(name: str, by: Sequence[int]) -> NDArray[np.int32]:
+        shift = [0, *np.cumsum(by)[:-1].tolist()] if len(by) else []
+        parts = [getattr(chunk, name) + d for chunk, d in zip(chunks, shift, strict=True)]
+        return np.concatenate(parts, axis=-1)
+
+    first = np.cumsum([0, *lengths]).tolist()
+    return FeaturisedChunk(
+        rows=shifted("rows", lengths),
+        num_atoms=np.concatenate([chunk.num_atoms for chunk in chunks]),
+        pair_index=shifted("pair_index", [len(chunk.atoms) for chunk in chunks]),
+        atoms=shifted("atoms", [len(chunk.atom_table) for chunk in chunks]),
+        atom_table=np.concatenate([chunk.atom_table for chunk in chunks]),
+        bonds=shifted("bonds", [len(chunk.bond_table) for chunk in chunks]),
+        bond_table=np.concatenate([chunk.bond_table for chunk in chunks]),
+        smiles=[text for chunk in chunks for text in chunk.smiles],
+        errors=[
+            (first[k] + row, reason)
+            for k, chunk in enumerate(chunks)
+            for row, reason in chunk.errors
+        ],
+    )
+
+
+class _UnreadableError(Exception):
+    """A structure that is no molecule, with the reason."""
+
+
+class _Distinct:
+    """The distinct tuples seen so far, and the number of each in order."""
+
+    def __init__(self) -> None:
+        self.ids: dict[tuple[Any, ...], int] = {}
+        self.codes: list[int] = []
+
+
+_UNMARKED = re.compile(r"[^/\\]*").fullmatch
+
+
+def _list_atoms(mol: Any, atoms: _Distinct, *, marked: bool) -> None:
+    ids, append = atoms.ids, atoms.codes.append
+    atom_at = mol.GetAtomWithIdx  # twice as fast as iterating over `GetAtoms`
+    for i in range(mol.GetNumAtoms()):
+        atom = atom_at(i)
+        key = (
+            atom.GetAtomicNum(),
+            atom.GetFormalCharge(),
+            atom.GetTotalNumHs(True),
+            atom.GetHybridization(),
+            atom.GetIsAromatic(),
+            _chirality(atom) if marked else 0,
+        )
+        append(ids.setdefault(key, len(ids)))
+
+
+def _chirality(atom: Any) -> int:
+    """R or S, which do not depend on the order of the atoms as RDKit's chiral tags do."""
+    if not atom.GetChiralTag():
+        return 0
+    code = atom.GetProp("_CIPCode") if atom.HasProp("_CIPCode") else "?"
+    return CHIRALITY.get(code, OTHER_CHIRALITY)
+
+
+def _list_bonds(
+    mol: Any, bonds: _Distinct, ends: list[tuple[int, int]], start: int, *, marked: bool
+) -> None:
+    ids, append, bond_at = bonds.ids, bonds.codes.append, mol.GetBondWithIdx
+    ring = {bond for members in mol.GetRingInfo().BondRings() for bond in members}
+    for i in range(mol.GetNumBonds()):
+        bond = bond_at(i)
+        u, v = bond.GetBeginAtomIdx() + start, bond.GetEndAtomIdx() + start
+        ends.append((u, v) if u < v else (v, u))
+        key = (
+            bond.GetBondType(),
+            bond.GetIsConjugated(),
+            i in ring,
+            bond.GetStereo() if marked else 0,
+        )
+        append(ids.setdefault(key, len(ids)))
+
+
+def _with_bonds(
+    atoms: _Distinct, pair_index: NDArray[np.int32], in_ring: NDArray[np.bool_]
+) -> tuple[NDArray[np.int32], NDArray[np.int16]]:
+    """Add what the bonds say of the atoms, the degree and the ring, to the listed properties."""
+    num_atoms = len(atoms.codes)
+    degree = np.bincount(pair_index.reshape(-1), minlength=num_atoms)
+    ring = np.zeros(num_atoms, dtype=np.int64)
+    ring[pair_index[:, in_ring].reshape(-1)] = 1
+    codes = np.array(atoms.codes, dtype=np.int64)
+    joint = (codes * (int(degree.max(initial=0)) + 1) + degree) * 2 + ring
+    _, first, ids = np.unique(joint, return_index=True, return_inverse=True)
+    listed = np.array(list(atoms.ids), dtype=np.int16).reshape(-1, 6)[codes[first]]
+    table = np.insert(listed, 1, degree[first], axis=1)
+    table = np.insert(table, 6, ring[first], axis=1)
+    return ids.astype(np.int32), table.astype(np.int16)
+
+
+def _read(structure: Any) -> Any:
+    """The RDKit molecule of a structure."""
+    from rdkit import Chem
+
+    if structure is None or (isinstance(structure, float) and structure != structure):
+        raise _UnreadableError("no structure: the cell is empty")
+    if isinstance(structure, Chem.Mol | bytes):
+        mol = Chem.Mol(structure)  # type: ignore[arg-type]  # a copy: what follows writes into it
+        Chem.SanitizeMol(mol)
+        Chem.AssignStereochemistry(mol, cleanIt=True, force=True)
+    elif not isinstance(structure, str):
+        raise _UnreadableError(f"expected a SMILES text, got {structure!r}")
+    elif not structure.strip():
+        raise _UnreadableError("no structure: the cell is empty")
+    else:
+        block = _is_block(structure)
+        mol = Chem.MolFromMolBlock(structure) if block else Chem.MolFromSmiles(structure)
+        if mol is None:
+            raise _UnreadableError(_reason(structure))
+    if not mol.GetNumAtoms():
+        raise _UnreadableError("the molecule has no atoms")
+    return mol
+
+
+def _is_block(structure: str) -> bool:
+    """Whether a text is the block of a mol file rather than a SMILES."""
+    return "\n" in structure
+
+
+def _reason(structure: str) -> str:
+    """Why RDKit cannot read a structure, in its own words."""
+    from rdkit import Chem, rdBase
+
+    general = f"RDKit cannot read this {'mol block' if _is_block(structure) else 'SMILES'}"
+    if not hasattr(rdBase, "CaptureErrorLog"):  # RDKit before 2026
+        return general
+    with rdBase.CaptureErrorLog() as log:
+        Chem.MolFromMolBlock(structure) if _is_block(structure) else Chem.MolFromSmiles(structure)
+    lines = [re.sub(r"^\[[\d:]+\] ", "", line) for line in log.messages.splitlines()]
+    told = [line for line in dict.fromkeys(lines) if re.match(r"\w", line) and "Failed" not in line]
+    return "; ".join(told[:2]).removesuffix(":") or general
+
+
+def _standard(mol: Any) -> Any:
+    from rdkit.Chem.MolStandardize import rdMolStandardize
+
+    return rdMolStandardize.ChargeParent(mol)
+
+
+def _one_line(reason: str) -> str:
+    text = " ".join(reason.split())
+    return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"
+
+
+def serve() -> None:
+    """Answer requests on standard input until it ends: the keywords of `featurise`, then lists."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process decides
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # nothing else may write among the answers
+    requests = sys.stdin.buffer
+    keywords = pickle.load(requests)
+    import rdkit.Chem  # noqa: F401
+
+    answers.write(READY)
+    answers.flush()
+    while True:
+        try:
+            structures = pickle.load(requests)
+        except EOFError:
+            return
+        chunk = featurise(structures, **keywords)
+        pickle.dump(vars(chunk), answers, protocol=5)  # this class has another name over there
+        answers.flush()
+
+
+if __name__ == "__main__":
+    serve()

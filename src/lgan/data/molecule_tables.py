@@ -1,0 +1,269 @@
+"""Tables with molecules in them: which column is the structure, which are the targets."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lgan.data.molecule_features import MoleculeFeatures
+from lgan.data.molecules import Molecules, Progress, featurise_blocks, featurise_molecules
+from lgan.data.sdf import MOLBLOCK, NAME
+from lgan.data.tables import BLOCK, SMILES_NAMES, TableBlock, open_table
+from lgan.task.cells import spelled
+
+__all__ = [
+    "Duplicates",
+    "MoleculeTable",
+    "choose_structures",
+    "choose_targets",
+    "count_duplicates",
+    "read_molecule_table",
+    "stream_molecules",
+]
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """Molecules that occur in several rows.
+
+    Attributes:
+        molecules: Different molecules that occur more than once.
+        rows: The rows they take.
+        conflicting: Molecules among them whose rows differ in a target.
+    """
+
+    molecules: int
+    rows: int
+    conflicting: int
+
+
+@dataclass(frozen=True, eq=False)
+class MoleculeTable:
+    """The molecules of a table with the columns that were asked for.
+
+    Attributes:
+        name: The name of the table.
+        structures: The column that holds the molecules.
+        molecules: The molecules; a row that does not fit its header is among their errors.
+        targets: The target columns, one cell per graph.
+        columns: Other columns that were asked for, one cell per graph.
+    """
+
+    name: str
+    structures: str
+    molecules: Molecules
+    targets: dict[str, list[Any]]
+    columns: dict[str, list[Any]]
+
+
+def choose_structures(names: Sequence[str], wanted: str | None = None) -> str:
+    """The column that holds the molecules.
+
+    Args:
+        names: The columns there are.
+        wanted: The column to take; otherwise the one that is called ``smiles`` or alike.
+    """
+    if wanted is not None:
+        return _existing(wanted, names, "The column with the SMILES")
+    if MOLBLOCK in names:
+        return MOLBLOCK
+    for usual in SMILES_NAMES:
+        found = [name for name in names if name.lower() == usual]
+        if found:
+            return found[0]
+    raise ValueError(
+        f"A table of molecules must have a column of SMILES, called {SMILES_NAMES[0]!r} or alike, "
+        f"got {_listed(names)}. Name the column (`smiles_column`, `--smiles-column`), and put a "
+        "line with the names first if there is none."
+    )
+
+
+def choose_targets(
+    names: Sequence[str], structures: str, wanted: str | Sequence[str] | None = None
+) -> tuple[str, ...]:
+    """The target columns.
+
+    Args:
+        names: The columns there are.
+        structures: The column that holds the molecules.
+        wanted: Names of targets, or ``all`` other columns, or the only other column unless given.
+    """
+    others = [name for name in names if name != structures]
+    if wanted is not None and wanted != "all" and list(wanted) != ["all"]:
+        asked = [wanted] if isinstance(wanted, str) else list(dict.fromkeys(wanted))
+        return tuple(_existing(name, others, "A target") for name in asked)
+    # The title of a molecule is no target, unless it is asked for.
+    candidates = [name for name in others if name != NAME] if wanted is None else others
+    if not candidates or (wanted is None and len(candidates) > 1):
+        raise ValueError(
+            f"A target must be named where there is not just one other column, got "
+            f"{_listed(others)}. Name one or more of them, or `all` (`targets`, `--target`)."
+        )
+    return tuple(candidates)
+
+
+def read_molecule_table(
+    source: Path | str | Mapping[str, Sequence[Any]] | Any,
+    features: MoleculeFeatures | None = None,
+    *,
+    smiles_column: str | None = None,
+    targets: str | Sequence[str] | None = None,
+    columns: Sequence[str] = (),
+    encoding: str | None = None,
+    separator: str | None = None,
+    processes: int | None = None,
+    progress: Progress | None = None,
+    cache: Path | None = None,
+) -> MoleculeTable:
+    """Read all molecules of a table.
+
+    Args:
+        source: A file (see `open_table`), a pandas DataFrame, or columns by their names.
+        features: How molecules become graphs.
+        smiles_column: The column with the molecules; see `choose_structures`.
+        targets: The target columns; see `choose_targets`. None at all for an empty list.
+        columns: Further columns to keep, for groups or splits.
+        encoding: See `open_table`.
+        separator: See `open_table`.
+        processes: See `featurise_molecules`.
+        progress: See `featurise_molecules`.
+        cache: See `featurise_molecules`.
+    """
+    name, names, blocks = _blocks(source, encoding, separator)
+    structures = choose_structures(names, smiles_column)
+    chosen = () if targets is not None and not len(targets) else None
+    wanted = choose_targets(names, structures, targets) if chosen is None else chosen
+    kept: dict[str, list[Any]] = {
+        column: []
+        for column in (structures, *wanted, *(_existing(c, names, "A column") for c in columns))
+    }
+    unfit: dict[int, str] = {}
+    for block in blocks:
+        unfit |= {block.first + place: reason for place, reason in block.errors.items()}
+        for column, cells in kept.items():
+            cells.extend(block.columns[column])
+    cells = kept[structures]
+    if not cells:
+        raise ValueError(f"{name} must have a row, got none below its columns {_listed(names)}.")
+    for row in unfit:
+        cells[row] = None
+    molecules = featurise_molecules(
+        cells, features, processes=processes, progress=progress, cache=cache
+    )
+    rows = molecules.rows.tolist()
+    per_graph = {column: [kept[column][row] for row in rows] for column in kept}
+    return MoleculeTable(
+        name=name,
+        structures=structures,
+        molecules=_with_reasons(molecules, unfit),
+        targets={column: per_graph[column] for column in wanted},
+        columns={column: per_graph[column] for column in columns},
+    )
+
+
+def stream_molecules(
+    source: Path | str | Mapping[str, Sequence[Any]] | Any,
+    features: MoleculeFeatures | None = None,
+    *,
+    smiles_column: str | None = None,
+    rows: int = BLOCK,
+    encoding: str | None = None,
+    separator: str | None = None,
+    processes: int | None = None,
+) -> Iterator[tuple[TableBlock, Molecules]]:
+    """The rows of a table and their molecules, block by block, in bounded memory.
+
+    Columns and file are checked at once, before the first block is asked for.
+    """
+    _, names, blocks = _blocks(source, encoding, separator, rows)
+    structures = choose_structures(names, smiles_column)
+    return _streamed(blocks, structures, features, processes)
+
+
+def count_duplicates(smiles: Iterable[str], targets: Mapping[str, Sequence[Any]]) -> Duplicates:
+    """Count the molecules that occur in several rows, and those whose targets differ there.
+
+    Args:
+        smiles: The canonical SMILES of every graph.
+        targets: The cells of every target, one per graph.
+
+    Example:
+        >>> count_duplicates(["CO", "CO", "C"], {"active": ["1", "0", "1"]})
+        Duplicates(molecules=1, rows=2, conflicting=1)
+    """
+    groups: dict[str, list[int]] = {}
+    for graph, text in enumerate(smiles):
+        groups.setdefault(text, []).append(graph)
+    several = [graphs for graphs in groups.values() if len(graphs) > 1]
+    conflicting = sum(
+        any(
+            len({cell for cell in (spelled(cells[g]) for g in graphs) if cell is not None}) > 1
+            for cells in targets.values()
+        )
+        for graphs in several
+    )
+    return Duplicates(len(several), sum(map(len, several)), conflicting)
+
+
+def _streamed(
+    blocks: Iterable[TableBlock],
+    structures: str,
+    features: MoleculeFeatures | None,
+    processes: int | None,
+) -> Iterator[tuple[TableBlock, Molecules]]:
+    waiting: list[TableBlock] = []
+
+    def cells() -> Iterator[list[Any]]:
+        for block in blocks:
+            waiting.append(block)
+            yield [
+                None if place in block.errors else cell
+                for place, cell in enumerate(block.columns[structures])
+            ]
+
+    for molecules in featurise_blocks(cells(), features, processes=processes):
+        block = waiting.pop(0)
+        yield block, _with_reasons(molecules, block.errors)
+
+
+def _with_reasons(molecules: Molecules, reasons: Mapping[int, str]) -> Molecules:
+    """Say of rows that do not fit their header that this is why they have no structure."""
+    if not reasons:
+        return molecules
+    errors = tuple((row, reasons.get(row, reason)) for row, reason in molecules.errors)
+    return Molecules(**{**vars(molecules), "errors": errors})
+
+
+def _blocks(
+    source: Any, encoding: str | None, separator: str | None, rows: int = BLOCK
+) -> tuple[str, tuple[str, ...], Iterable[TableBlock]]:
+    """The name, the columns and the rows of a source."""
+    if isinstance(source, str | Path):
+        table = open_table(source, encoding=encoding, separator=separator)
+        return table.path.name, table.names, table.blocks(rows)
+    names = tuple(source.keys())  # of a mapping or of a DataFrame
+    columns = {name: source[name] for name in names}
+    lengths = {len(cells) for cells in columns.values()}
+    if len(lengths) != 1:
+        raise ValueError(f"Columns must have the same length, got {sorted(lengths)}.")
+
+    def blocks() -> Iterator[TableBlock]:
+        for first in range(0, lengths.pop() if lengths else 0, rows):
+            yield TableBlock(
+                first, {name: list(cells[first : first + rows]) for name, cells in columns.items()}
+            )
+
+    return "table", names, blocks()
+
+
+def _existing(name: str, names: Sequence[str], what: str) -> str:
+    if name not in names:
+        raise ValueError(
+            f"{what} must be among the columns {_listed(names)}, got {name!r}. Name one of these."
+        )
+    return name
+
+
+def _listed(names: Sequence[str], shown: int = 20) -> str:
+    more = f", … ({len(names)} in all)" if len(names) > shown else ""
+    return (", ".join(map(repr, names[:shown])) or "none") + more

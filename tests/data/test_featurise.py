@@ -1,0 +1,218 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rdkit")
+
+from rdkit import Chem
+
+from lgan.data import featurise as module
+from lgan.data.featurise import featurise, joined
+
+MOLECULES = [
+    "C",
+    "CCO",
+    "c1ccccc1[N+](=O)[O-]",
+    "F/C=C/F",
+    "F/C=C\\F",
+    "C[C@H](N)C(=O)O",
+    "C[C@@H](N)C(=O)O",
+    "[Na+].[Cl-]",
+    "C1CC1C#N",
+    "O=S(=O)(O)c1cc[nH]c1",
+    "C[S@](=O)CC",
+    "C1=CC2=CC=CC2=CC=C1",
+    "[2H]C([2H])O",
+    "*CC",
+    "[H][H]",
+    "C[Pt](Cl)(Cl)N",
+]
+
+
+def _row(smiles: str, atom: int, **options: bool) -> list[int]:
+    chunk = featurise([smiles], **options)
+    return chunk.atom_table[chunk.atoms[atom]].tolist()
+
+
+def test_atoms_of_acetamide_by_hand() -> None:
+    # Element, degree, charge, hydrogens, hybridisation (sp2 is 3, sp3 is 4), aromatic, ring, R/S.
+    assert _row("CC(=O)N", 0) == [6, 1, 0, 3, 4, 0, 0, 0]
+    assert _row("CC(=O)N", 1) == [6, 3, 0, 0, 3, 0, 0, 0]
+    assert _row("CC(=O)N", 2) == [8, 1, 0, 0, 3, 0, 0, 0]
+    assert _row("CC(=O)N", 3) == [7, 1, 0, 2, 3, 0, 0, 0]
+    assert _row("c1ccccc1", 3) == [6, 2, 0, 1, 3, 1, 1, 0]
+    assert _row("C[N+](C)(C)C", 1)[2] == 1
+
+
+def test_bonds_by_hand() -> None:
+    chunk = featurise(["C=CC#N", "c1ccccc1", "F/C=C/F"])
+    rows = chunk.bond_table[chunk.bonds].tolist()
+    # Order (aromatic is 12), conjugated, ring, stereo (E is 3).
+    assert rows[:3] == [[2, 1, 0, 0], [1, 1, 0, 0], [3, 1, 0, 0]]
+    assert rows[3:9] == [[12, 1, 1, 0]] * 6
+    assert rows[10] == [2, 0, 0, 3]
+    assert chunk.pair_index[:, :4].tolist() == [[0, 1, 2, 4], [1, 2, 3, 5]]
+
+
+def test_features_agree_with_rdkit_atom_by_atom() -> None:
+    chunk = featurise(MOLECULES)
+    assert not chunk.errors
+    atoms = iter(chunk.atom_table[chunk.atoms].tolist())
+    for smiles in MOLECULES:
+        for atom in Chem.MolFromSmiles(smiles).GetAtoms():
+            assert next(atoms)[:7] == [
+                atom.GetAtomicNum(),
+                atom.GetDegree(),
+                atom.GetFormalCharge(),
+                atom.GetTotalNumHs(True),
+                int(atom.GetHybridization()),
+                atom.GetIsAromatic(),
+                atom.IsInRing(),
+            ], smiles
+    assert next(atoms, None) is None
+    bonds = dict(
+        zip(
+            map(tuple, chunk.pair_index.T.tolist()),
+            chunk.bond_table[chunk.bonds].tolist(),
+            strict=True,
+        )
+    )
+    start = 0
+    for smiles in MOLECULES:
+        mol = Chem.MolFromSmiles(smiles)
+        for bond in mol.GetBonds():
+            ends = sorted((bond.GetBeginAtomIdx() + start, bond.GetEndAtomIdx() + start))
+            assert bonds.pop(tuple(ends)) == [
+                int(bond.GetBondType()),
+                bond.GetIsConjugated(),
+                bond.IsInRing(),
+                int(bond.GetStereo()),
+            ], smiles
+        start += mol.GetNumAtoms()
+    assert not bonds
+
+
+def _signature(smiles: str) -> tuple:
+    """What a graph network can see of one layer: every atom with its bonds and neighbours."""
+    chunk = featurise([smiles])
+    atoms, bonds = chunk.atom_table[chunk.atoms], chunk.bond_table[chunk.bonds]
+    seen: list[list] = [[tuple(row), []] for row in atoms.tolist()]
+    for (u, v), bond in zip(chunk.pair_index.T.tolist(), bonds.tolist(), strict=True):
+        seen[u][1].append((tuple(bond), tuple(atoms[v].tolist())))
+        seen[v][1].append((tuple(bond), tuple(atoms[u].tolist())))
+    return chunk.smiles[0], tuple(sorted((own, tuple(sorted(around))) for own, around in seen))
+
+
+@pytest.mark.parametrize("smiles", MOLECULES)
+def test_a_molecule_is_the_same_graph_however_it_is_written(smiles: str) -> None:
+    mol = Chem.MolFromSmiles(smiles)
+    written = {Chem.MolToSmiles(mol, doRandom=True) for _ in range(10)}
+    assert {_signature(text) for text in written} == {_signature(smiles)}
+
+
+def test_mirror_images_differ_in_chirality_alone() -> None:
+    left, right = featurise(["C[C@H](N)C(=O)O"]), featurise(["C[C@@H](N)C(=O)O"])
+    one, two = left.atom_table[left.atoms], right.atom_table[right.atoms]
+    assert (one[:, :7] == two[:, :7]).all()
+    assert (one[:, 7].tolist(), two[:, 7].tolist()) == ([0, 2, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0])
+
+
+def test_text_block_and_molecule_give_the_same_graph() -> None:
+    mols = [Chem.MolFromSmiles(text) for text in MOLECULES[:12]]
+    as_text = featurise(MOLECULES[:12])
+    for form in (mols, [m.ToBinary() for m in mols]):
+        other = featurise(form)
+        assert other.smiles == as_text.smiles
+        assert (other.pair_index == as_text.pair_index).all()
+        assert (other.atom_table[other.atoms] == as_text.atom_table[as_text.atoms]).all()
+        assert (other.bond_table[other.bonds] == as_text.bond_table[as_text.bonds]).all()
+    block = Chem.MolToMolBlock(Chem.MolFromSmiles("CCO"))
+    assert featurise([block]).smiles == ["CCO"]
+
+
+def test_a_molecule_that_is_given_is_not_changed() -> None:
+    mol = Chem.MolFromSmiles("C[C@H](N)C(=O)O.[Na+]")
+    before = mol.ToBinary(Chem.PropertyPickleOptions.AllProps)
+    featurise([mol], hydrogens=True, standardise=True)
+    assert mol.ToBinary(Chem.PropertyPickleOptions.AllProps) == before
+
+
+def test_hydrogens_as_nodes() -> None:
+    chunk = featurise(["CO"], hydrogens=True)
+    assert chunk.num_atoms.tolist() == [6]
+    assert chunk.atom_table[chunk.atoms][:, 0].tolist() == [6, 8, 1, 1, 1, 1]
+    assert chunk.atom_table[chunk.atoms][:, 3].tolist() == [3, 1, 0, 0, 0, 0]
+    assert chunk.smiles == ["CO"]
+
+
+def test_standard_form_is_the_neutral_largest_fragment() -> None:
+    chunk = featurise(["CC(=O)[O-].[Na+]"], standardise=True)
+    assert chunk.smiles == ["CC(=O)O"]
+    assert featurise(["CC(=O)[O-].[Na+]"]).num_atoms.tolist() == [5]
+
+
+@pytest.mark.parametrize(
+    ("structure", "reason"),
+    [
+        ("C1CC", "unclosed ring for input: 'C1CC'"),
+        ("not", "syntax error while parsing: not; .*around position 3"),
+        ("C(C)(C)(C)(C)C", "Explicit valence for atom # 0 C, 5, is greater than permitted"),
+        ("c1cccc1", "Can't kekulize mol"),
+        ("", "the cell is empty"),
+        ("  ", "the cell is empty"),
+        (None, "the cell is empty"),
+        (float("nan"), "the cell is empty"),
+        (12, "expected a SMILES text, got 12"),
+        ("x\ny\n", "RDKit cannot read this mol block"),
+        ("\n\n\n  0  0  0  0  0  0  0  0  0  0999 V2000\nM  END\n", "the molecule has no atoms"),
+        ("C" * 300 + "(", "…$"),
+    ],
+)
+def test_unreadable_rows_keep_their_place_and_reason(structure: object, reason: str) -> None:
+    chunk = featurise(["C", structure, "N"])
+    assert chunk.rows.tolist() == [0, 2]
+    assert chunk.smiles == ["C", "N"]
+    ((row, told),) = chunk.errors
+    assert row == 1
+    assert len(told) <= module.LONGEST_REASON
+    with pytest.raises(ValueError, match=reason):
+        raise ValueError(told)
+
+
+def test_rdkit_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    featurise(["C1CC", "c1cccc1", "[Na+].CC(=O)[O-]"], standardise=True)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_single_atoms_and_large_molecules() -> None:
+    chunk = featurise(["[Na+]", "C" * 2000, "N"])
+    assert chunk.num_atoms.tolist() == [1, 2000, 1]
+    assert chunk.pair_index.shape == (2, 1999)
+    assert chunk.pair_index.max() == 2000
+    empty = featurise([])
+    assert (empty.pair_index.shape, empty.atom_table.shape) == ((2, 0), (0, 8))
+
+
+def test_joined_chunks_equal_one() -> None:
+    rows = [*MOLECULES[:5], "C1CC", *MOLECULES[5:], "bad"]
+    whole = featurise(rows)
+    parts = [rows[:3], rows[3:3], rows[3:]]
+    pieces = joined([featurise(part) for part in parts], [len(part) for part in parts])
+    assert pieces.errors == whole.errors
+    assert pieces.smiles == whole.smiles
+    for name in ("rows", "num_atoms", "pair_index"):
+        assert np.array_equal(getattr(pieces, name), getattr(whole, name))
+    assert np.array_equal(pieces.atom_table[pieces.atoms], whole.atom_table[whole.atoms])
+    assert np.array_equal(pieces.bond_table[pieces.bonds], whole.bond_table[whole.bonds])
+
+
+def test_a_worker_loads_neither_torch_nor_the_library() -> None:
+    program = (
+        "import runpy, sys; runpy.run_path(sys.argv[1]); import rdkit.Chem;"
+        "print(sorted({m.split('.')[0] for m in sys.modules} & {'torch', 'lgan', 'numba'}))"
+    )
+    command = [sys.executable, "-c", program, module.__file__]
+    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert told.stdout.strip() == "[]"

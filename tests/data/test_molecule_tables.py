@@ -1,0 +1,141 @@
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rdkit")
+
+from rdkit import Chem
+
+from lgan.data.molecule_tables import (
+    Duplicates,
+    choose_structures,
+    choose_targets,
+    count_duplicates,
+    read_molecule_table,
+    stream_molecules,
+)
+
+TABLE = "id,smiles,active\na,CCO,1\nb,bad,0\nc,c1ccccc1,\nd,OCC,0\n"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "molecules.csv"
+    path.write_text(TABLE)
+    return path
+
+
+def test_targets_belong_to_the_graphs_that_could_be_read(path: Path) -> None:
+    table = read_molecule_table(path, targets="active", columns=["id"])
+    assert (table.name, table.structures) == ("molecules.csv", "smiles")
+    assert table.molecules.rows.tolist() == [0, 2, 3]
+    assert table.targets == {"active": ["1", "", "0"]}
+    assert table.columns == {"id": ["a", "c", "d"]}
+    assert [row for row, _ in table.molecules.errors] == [1]
+
+
+def test_files_frames_and_columns_give_the_same(path: Path, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.read_csv(path)
+    frame.to_parquet(tmp_path / "molecules.parquet")
+    columns = {name: frame[name].tolist() for name in frame}
+    expected = read_molecule_table(path, targets=["active"])
+    for source in (frame, frame.iloc[::1], columns, tmp_path / "molecules.parquet"):
+        table = read_molecule_table(source, targets=["active"])
+        assert table.molecules.smiles == expected.molecules.smiles
+        assert table.molecules.errors == expected.molecules.errors
+        assert table.targets["active"][::2] == [1, 0]
+    shuffled = read_molecule_table(frame.iloc[[3, 0]], targets=["active"])
+    assert shuffled.targets == {"active": [0, 1]}
+
+
+def test_an_sdf_gives_its_fields(tmp_path: Path) -> None:
+    path = tmp_path / "t.sdf"
+    with Chem.SDWriter(str(path)) as writer:
+        for smiles, y in (("CCO", 1.5), ("c1ccccc1", 2.5)):
+            mol = Chem.MolFromSmiles(smiles)
+            mol.SetProp("_Name", smiles)
+            mol.SetDoubleProp("y", y)
+            writer.write(mol)
+    table = read_molecule_table(path)
+    assert table.molecules.smiles == ("CCO", "c1ccccc1")
+    assert [float(cell) for cell in table.targets["y"]] == [1.5, 2.5]
+
+
+def test_streamed_blocks_hold_all_columns_and_all_rows(path: Path) -> None:
+    blocks = list(stream_molecules(path, rows=3, processes=2))
+    assert [(block.first, len(block)) for block, _ in blocks] == [(0, 3), (3, 1)]
+    assert [cell for block, _ in blocks for cell in block.columns["id"]] == ["a", "b", "c", "d"]
+    assert [molecules.rows.tolist() for _, molecules in blocks] == [[0, 2], [0]]
+    assert [row for row, _ in blocks[0][1].errors] == [1]
+
+
+def test_a_row_that_does_not_fit_is_an_error_with_its_reason(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("smiles,y\nC,1\nN,1,5\nO,0\n")
+    table = read_molecule_table(path)
+    assert table.targets == {"y": ["1", "0"]}
+    ((row, reason),) = table.molecules.errors
+    assert (row, reason[:28]) == (1, "the row has 3 cells, the hea")
+    ((_, molecules),) = stream_molecules(path)
+    assert molecules.errors == table.molecules.errors
+
+
+def test_the_column_of_structures_is_found_by_its_name() -> None:
+    assert choose_structures(["id", "SMILES"]) == "SMILES"
+    assert choose_structures(["smi", "canonical_smiles"]) == "canonical_smiles"
+    assert choose_structures(["a", "b"], "b") == "b"
+    with pytest.raises(ValueError, match=r"must have a column of SMILES.*got 'CCO', '1'. Name the"):
+        choose_structures(["CCO", "1"])
+    with pytest.raises(ValueError, match="must be among the columns 'a', 'b', got 'c'"):
+        choose_structures(["a", "b"], "c")
+
+
+def test_targets_are_the_only_other_column_or_named() -> None:
+    assert choose_targets(["smiles", "y"], "smiles") == ("y",)
+    assert choose_targets(["smiles", "name", "y"], "smiles") == ("y",)
+    assert choose_targets(["smiles", "x", "y"], "smiles", "all") == ("x", "y")
+    assert choose_targets(["smiles", "x", "y"], "smiles", ["y", "x", "y"]) == ("y", "x")
+    with pytest.raises(ValueError, match=r"must be named .*got 'x', 'y'\. Name one or more"):
+        choose_targets(["smiles", "x", "y"], "smiles")
+    with pytest.raises(ValueError, match=r"must be named .*got none"):
+        choose_targets(["smiles"], "smiles")
+    with pytest.raises(ValueError, match="among the columns 'x', 'y', got 'z'"):
+        choose_targets(["smiles", "x", "y"], "smiles", ["x", "z"])
+
+
+def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("smiles,y\n")
+    with pytest.raises(ValueError, match=r"t\.csv must have a row, got none below .*'smiles', 'y'"):
+        read_molecule_table(path)
+    with pytest.raises(ValueError, match=r"same length, got \[1, 2\]"):
+        read_molecule_table({"smiles": ["C"], "y": [1, 2]})
+
+
+def test_a_missing_column_is_told_before_a_stream_begins(path: Path) -> None:
+    with pytest.raises(ValueError, match="among the columns 'id', 'smiles', 'active', got 'x'"):
+        stream_molecules(path, smiles_column="x")
+
+
+def test_duplicates_with_other_labels_are_counted() -> None:
+    smiles = ["C", "N", "C", "O", "N", "C", "N"]
+    assert count_duplicates(smiles, {"y": [1, 0, "1.0", 0, 1, None, 0]}) == Duplicates(2, 6, 1)
+    assert count_duplicates(smiles[1:4], {"y": [1, 1, 1]}) == Duplicates(0, 0, 0)
+
+
+@pytest.mark.data
+def test_real_tables_have_the_rows_and_the_unreadable_ones_that_are_known(mirror: Path) -> None:
+    folder = mirror.parent / "molecules"
+    for name, rows, unreadable in (("ClinTox", 1484, 4), ("FreeSolv", 642, 0)):
+        path = folder / f"{name}.csv"
+        if not path.is_file():
+            pytest.skip(f"needs {path}")
+        table = read_molecule_table(path, targets="all", processes=2)
+        assert (table.molecules.num_rows, len(table.molecules.errors)) == (rows, unreadable)
+        with path.open() as file:
+            cells = [row["smiles"] for row in csv.DictReader(file)]
+        sizes = [Chem.MolFromSmiles(cells[row]).GetNumAtoms() for row in table.molecules.rows]
+        assert np.array_equal(np.diff(table.molecules.node_ptr), sizes)
