@@ -11,6 +11,7 @@ EXTRAS = {
     "matplotlib": "plot",
     "optuna": "sweep",
     "ray": "sweep",
+    "pyarrow": "molecules",
     "rdkit": "molecules",
 }
 
