@@ -19,7 +19,7 @@ The same from the command line, with Optuna's proposals:
 import tempfile
 from pathlib import Path
 
-from lgan.sweep import Batch, Head, Here, JsonStudy, Trial, tune
+from lgan.sweep import Batch, Head, Here, Study, Trial, tune
 
 SPACE = {
     "hidden": [4, 16],  # changes shapes: a batch has one of them
@@ -47,7 +47,7 @@ def search(folder: Path, objective: str) -> None:
         seed=0,
         sampler="grid",
     )
-    study = JsonStudy(folder / f"{objective}.json", head)
+    study = Study(folder / f"{objective}.json", head)
     batch = Batch("lgan", "triangles", [], fixed=FIXED, objective=objective, folds=3)
     winner = tune(study, Here(), batch, trials=16, size=8, on_trials=show)
     assert winner is not None

@@ -27,7 +27,7 @@ class Search:
         trials: How many trials ended.
         value: Objective of the winner: the best of the trials with the most seeds.
         seeds: Seeds that it is the mean of.
-        settings: Settings of the winner.
+        tied: Settings of the winner, the first of equals, and of those that equal it.
     """
 
     model: str
@@ -35,7 +35,7 @@ class Search:
     trials: int
     value: float
     seeds: int
-    settings: dict[str, Any]
+    tied: list[dict[str, Any]]
 
 
 def read_searches(folder: Path | str) -> list[Search]:
@@ -56,8 +56,10 @@ def read_searches(folder: Path | str) -> list[Search]:
                 )
     searches = []
     for (model, dataset), trials in found.items():
-        seeds, value, settings = max(trials, key=lambda trial: trial[:2])
-        searches.append(Search(model, dataset, len(trials), value, seeds, settings))
+        # Equal means may differ in their last bits.
+        seeds, value = max((seeds, round(value, 9)) for seeds, value, _ in trials)
+        tied = [each for s, v, each in trials if (s, round(v, 9)) == (seeds, value)]
+        searches.append(Search(model, dataset, len(trials), value, seeds, tied))
     return searches
 
 
@@ -76,7 +78,7 @@ def search_grid(searches: Sequence[Search], runs: Sequence[Run]) -> Grid:
     notes = [
         "Best trial (×seeds, of all trials) → the settings that won, trained anew (×seeds). The "
         "first is a maximum over trials and epochs on the very folds it is reported on; what the "
-        "second falls short of it by was luck.",
+        "second falls short of it by was luck. Where trials tie, one of them was trained anew.",
     ]
     return Grid(
         "Searches: accuracy in percent, rule gin, published folds", ["model", *sets], rows, notes
@@ -92,7 +94,12 @@ def _text(search: Search | None, model: str, dataset: str, runs: Sequence[Run]) 
         run
         for run in runs
         if (run.model, run.dataset) == (model, dataset)
-        and all(run.settings.get(key, value) == value for key, value in search.settings.items())
+        and any(run.settings.items() >= _stated(won, run).items() for won in search.tied)
     ]
     anew = measure(chosen_group(mine, published_folds=True), "gin")
     return best if anew is None else f"{best} → {anew.mean:.1f} ×{anew.seeds}"
+
+
+def _stated(settings: dict[str, Any], run: Run) -> dict[str, Any]:
+    """The settings that a record names; early records leave out what nobody gave."""
+    return {key: value for key, value in settings.items() if key in run.settings}

@@ -104,7 +104,6 @@ def test_settings_that_never_work_end_with_their_reason(lgan, space):
         (["--sampler", "magic"], "must be one of random, grid, tpe"),
         (["--objective", "fold-max"], "must be one of gin, fair"),
         (["--objective", "fair", "--folds", 2], "needs `--folds` of 3 or more"),
-        (["--sampler", "grid", "--storage", "sqlite:///a.db"], "for the sampler tpe"),
         (["--resume", "--overwrite"], "exclude each other"),
         (["--set", "hidden"], "expects NAME=VALUE"),
     ],
@@ -114,6 +113,22 @@ def test_bad_usage_ends_with_code_2(lgan, empty, arguments, message):
     assert ran.code == 2
     assert message in ran.err
     assert empty()
+
+
+@pytest.mark.parametrize("package", ["optuna", "matplotlib", "ray"])
+def test_a_missing_package_is_asked_for_before_any_work(lgan, empty, monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    ran = lgan("sweep", *SMALL, "--plot", "--ray", "auto")
+    assert ran.code == 1
+    assert f"This needs the package {package}" in ran.err
+    assert empty()
+
+
+def test_a_search_is_handed_to_a_database_where_one_is_named(lgan, tmp_path, space):
+    ran = lgan("sweep", *SMALL, "--space", space, "--sampler", "grid", "--trials", 1,
+               "--storage", "sqlite:///a.db")  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert (tmp_path / "a.db").exists()
 
 
 def test_a_kernel_has_nothing_to_search_for(lgan, empty):

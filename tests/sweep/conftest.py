@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from lgan.sweep import Batch, Head, JsonStudy, Outcome, Study
-from lgan.sweep.optuna_study import OptunaStudy, sqlite_url
+from lgan.sweep import Batch, Head, Outcome, Study
 
 FIXED = {"epochs": 2, "iterations": 1, "num_layers": 1}
 SPACE = {"hidden": [4, 8], "lr": [0.01, 0.001], "dropout": [0.0, 0.5]}
@@ -39,21 +38,14 @@ def batch() -> Batch:
 
 @pytest.fixture(params=["random", "grid", "tpe"])
 def study(request: pytest.FixtureRequest, head: Any, tmp_path: Path) -> Callable[[], Study]:
-    """Opens one and the same study, by every sampler and storage."""
-
-    def opened() -> Study:
-        if request.param == "tpe":
-            url = sqlite_url(tmp_path / "deep" / "study.db")
-            return OptunaStudy(url, "study", head(sampler="tpe"))
-        return JsonStudy(tmp_path / "deep" / "study.json", head(sampler=request.param))
-
-    return opened
+    """Opens one and the same study, by every sampler."""
+    return lambda: Study(tmp_path / "deep" / "study.json", head(sampler=request.param))
 
 
 @pytest.fixture
-def json_study(head: Any, tmp_path: Path) -> Callable[[], Study]:
-    """Opens one and the same study in a file, which is much faster than a database."""
-    return lambda: JsonStudy(tmp_path / "study.json", head())
+def one_study(head: Any, tmp_path: Path) -> Callable[[], Study]:
+    """Opens one and the same study by one sampler, where that makes no difference."""
+    return lambda: Study(tmp_path / "study.json", head())
 
 
 @pytest.fixture

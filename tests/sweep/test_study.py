@@ -1,8 +1,11 @@
+from functools import partial
+
 import pytest
 
-from lgan.sweep import JsonStudy, Outcome
-from lgan.sweep.optuna_study import OptunaStudy, sqlite_url
+import lgan.sweep
+from lgan.sweep import Outcome, Study, Trial
 from lgan.sweep.space import shape_of
+from lgan.sweep.study import optuna_study
 
 
 def _propose_all(study, size=3):
@@ -55,55 +58,77 @@ def test_pruned_and_failed_trials_never_win(study):
 
 
 def test_another_search_under_the_same_name_is_refused(head, tmp_path):
-    JsonStudy(tmp_path / "a.json", head()).propose(1)
+    Study(tmp_path / "a.json", head()).propose(1)
     with pytest.raises(ValueError, match=r"begun with other settings: seed: 0 → 1.*--name"):
-        JsonStudy(tmp_path / "a.json", head(seed=1))
-    url = sqlite_url(tmp_path / "a.db")
-    OptunaStudy(url, "a", head(sampler="tpe"))
+        Study(tmp_path / "a.json", head(seed=1))
     with pytest.raises(ValueError, match=r"objective: gin → fair"):
-        OptunaStudy(url, "a", head(sampler="tpe", objective="fair"))
-    with pytest.raises(ValueError, match=r"seeds: 1 → 2"):
-        OptunaStudy(url, "a", head(sampler="tpe", seeds=2))
+        Study(tmp_path / "a.json", head(objective="fair"))
+    with pytest.raises(ValueError, match=r"sampler: random → tpe"):
+        Study(tmp_path / "a.json", head(sampler="tpe"))
 
 
 def test_a_search_goes_on_with_the_settings_it_was_begun_with(head, tmp_path):
     given = head().fixed
     begun = head(fixed={**given, "lr_halving": 50, "comb": "linear"})
-    JsonStudy(tmp_path / "a.json", begun).propose(1)
-    JsonStudy(tmp_path / "a.json", begun).propose(1)
+    Study(tmp_path / "a.json", begun).propose(1)
+    Study(tmp_path / "a.json", begun).propose(1)
     with pytest.raises(ValueError, match=r"other settings: lr_halving: 50 → 20\. Go on"):
-        JsonStudy(tmp_path / "a.json", head(fixed={**begun.fixed, "lr_halving": 20}))
+        Study(tmp_path / "a.json", head(fixed={**begun.fixed, "lr_halving": 20}))
     with pytest.raises(ValueError, match=r"lr_halving: 50 → None; comb: linear → None\. Go on"):
-        JsonStudy(tmp_path / "a.json", head())
-    JsonStudy(tmp_path / "early.json", head()).propose(1)
+        Study(tmp_path / "a.json", head())
+    Study(tmp_path / "early.json", head()).propose(1)
     with pytest.raises(ValueError, match=r"lr_halving: None → 50; comb: None → linear\. Go on"):
-        JsonStudy(tmp_path / "early.json", begun)
+        Study(tmp_path / "early.json", begun)
 
 
-def test_an_exhausted_space_proposes_nothing(head, tmp_path):
+@pytest.mark.parametrize("sampler", ["random", "grid", "tpe"])
+def test_an_exhausted_space_proposes_nothing(head, tmp_path, sampler):
     space = {"hidden": [4], "lr": [0.1, 0.2]}
-    studies = [
-        JsonStudy(tmp_path / "a.json", head(space=space)),
-        OptunaStudy(sqlite_url(tmp_path / "a.db"), "a", head(space=space, sampler="tpe")),
-    ]
-    for now in studies:
-        for _ in range(2):
-            for trial in now.propose(2):
-                now.tell(trial.number, Outcome("done", 0.5))
-        assert {trial.params["lr"] for trial in now.trials()} == {0.1, 0.2}
-        assert now.propose(1) == []
+    now = Study(tmp_path / "a.json", head(space=space, sampler=sampler))
+    for _ in range(2):
+        for trial in now.propose(2):
+            now.tell(trial.number, Outcome("done", 0.5))
+    assert {trial.params["lr"] for trial in now.trials()} == {0.1, 0.2}
+    assert now.propose(1) == []
 
 
-def test_random_proposals_depend_on_seed_and_history_alone(head, tmp_path):
-    a, b = JsonStudy(tmp_path / "a.json", head()), JsonStudy(tmp_path / "b.json", head())
+@pytest.mark.parametrize("sampler", ["random", "tpe"])
+def test_proposals_depend_on_seed_and_history_alone(head, tmp_path, sampler):
+    head = partial(head, sampler=sampler)
+    a, b = Study(tmp_path / "a.json", head()), Study(tmp_path / "b.json", head())
     first = [a.propose(2), b.propose(2)]
-    second = [a.propose(2), JsonStudy(tmp_path / "b.json", head()).propose(2)]
+    second = [a.propose(2), Study(tmp_path / "b.json", head()).propose(2)]
     assert first[0] == first[1]
     assert second[0] == second[1]
-    other = JsonStudy(tmp_path / "c.json", head(seed=5))
+    other = Study(tmp_path / "c.json", head(seed=5))
     assert [other.propose(2), other.propose(2)] != [first[0], second[0]]
 
 
-def test_a_json_study_does_not_know_other_samplers(head, tmp_path):
-    with pytest.raises(ValueError, match=r"random or grid, got 'tpe'"):
-        JsonStudy(tmp_path / "a.json", head(sampler="tpe"))
+def test_an_unknown_sampler_is_refused(head, tmp_path):
+    with pytest.raises(ValueError, match=r"Expected one of random, grid, tpe, got 'magic'"):
+        Study(tmp_path / "a.json", head(sampler="magic"))
+
+
+def test_numbers_of_an_old_record_may_have_gaps(head, tmp_path):
+    path, first = tmp_path / "a.json", {"hidden": 4, "lr": 0.01, "dropout": 0.0}
+    study = Study(path, head())
+    study._trials = {5: Trial(5, first)}  # a repeated proposal was once numbered too
+    study._save()
+    again = Study(path, head())
+    again.tell(5, Outcome("done", 0.5))
+    assert [trial.number for trial in again.propose(1)] == [6]
+    assert Study(path, head()).record().winner.params == first
+
+
+def test_a_search_is_handed_to_a_database_as_often_as_one_likes(head, tmp_path):
+    url, params = f"sqlite:///{tmp_path}/a.db", {"hidden": 4, "lr": 0.01, "dropout": 0.0}
+    trials = [Trial(0, params, Outcome("done", 0.5, progress={1: 0.4})), Trial(1, params)]
+    for _ in range(2):
+        study = optuna_study(head(), trials, storage=url, name="a")
+    assert study.best_value == 0.5
+    assert [trial.state.name for trial in study.trials] == ["COMPLETE", "RUNNING"]
+
+
+def test_the_old_name_warns():
+    with pytest.warns(FutureWarning, match="is now `Study`"):
+        assert lgan.sweep.JsonStudy is Study

@@ -23,10 +23,10 @@ def test_the_best_point_of_the_space_is_found(study, batch, score):
     assert (winner.params["hidden"], winner.params["lr"]) == (8, 0.01)
 
 
-def test_a_search_has_as_many_trials_as_asked_for(json_study, batch, score):
-    tune(json_study(), Here(score), batch, trials=5, size=3)
-    assert len(json_study().trials()) == 5
-    assert json_study().unfinished() == []
+def test_a_search_has_as_many_trials_as_asked_for(one_study, batch, score):
+    tune(one_study(), Here(score), batch, trials=5, size=3)
+    assert len(one_study().trials()) == 5
+    assert one_study().unfinished() == []
 
 
 def test_a_stopped_search_goes_on_and_loses_no_trial(study, batch, score):
@@ -55,15 +55,15 @@ def test_a_stopped_search_goes_on_and_loses_no_trial(study, batch, score):
     assert all(trial.value is not None for trial in study().trials())
 
 
-def test_a_batch_whose_worker_died_is_run_again(json_study, batch, score):
-    tune(json_study(), _Dying(score, deaths=2), batch, trials=3, size=3)
-    assert all(trial.value is not None for trial in json_study().trials())
+def test_a_batch_whose_worker_died_is_run_again(one_study, batch, score):
+    tune(one_study(), _Dying(score, deaths=2), batch, trials=3, size=3)
+    assert all(trial.value is not None for trial in one_study().trials())
 
 
-def test_a_batch_that_kills_its_workers_is_given_up(json_study, batch, score):
-    winner = tune(json_study(), _Dying(score, deaths=3), batch, trials=2, size=2)
+def test_a_batch_that_kills_its_workers_is_given_up(one_study, batch, score):
+    winner = tune(one_study(), _Dying(score, deaths=3), batch, trials=2, size=2)
     assert winner is None
-    assert all("worker died 3 times" in t.outcome.message for t in json_study().trials())
+    assert all("worker died 3 times" in t.outcome.message for t in one_study().trials())
 
 
 def test_medians_need_enough_finished_trials():
@@ -73,14 +73,14 @@ def test_medians_need_enough_finished_trials():
     assert medians(done[:7]) == {}
 
 
-def test_batches_hear_the_medians_only_where_pruning_is_wanted(json_study, batch, score):
+def test_batches_hear_the_medians_only_where_pruning_is_wanted(one_study, batch, score):
     heard = []
 
     def run(now):
         heard.append(now.medians)
         return score(now)
 
-    tune(json_study(), Here(run), batch, trials=8, size=4, prune=False)
+    tune(one_study(), Here(run), batch, trials=8, size=4, prune=False)
     assert heard == [{}, {}]
 
 

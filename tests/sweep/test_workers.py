@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lgan.sweep import Here, JsonStudy, Processes, RayCluster, tune
+from lgan.sweep import Here, Processes, RayCluster, Study, tune
 from lgan.sweep.evaluate import evaluate
 from lgan.sweep.trial import Outcome
 
@@ -37,7 +37,7 @@ def test_processes_give_what_this_process_gives(batch):
 
 @pytest.mark.slow
 def test_a_killed_process_costs_time_but_no_trial(head, batch, tmp_path):
-    study = JsonStudy(tmp_path / "a.json", head())
+    study = Study(tmp_path / "a.json", head())
     workers = Processes(2)
     killed = []
 
@@ -118,8 +118,8 @@ def test_a_killed_ray_worker_costs_time_but_no_trial_and_the_study_resumes(head,
     try:
         workers = RayCluster("auto", run=dying)
         assert workers.slots == 2
-        tune(JsonStudy(folder / "a.json", head()), workers, batch, trials=6, size=2)
-        done = JsonStudy(folder / "a.json", head())
+        tune(Study(folder / "a.json", head()), workers, batch, trials=6, size=2)
+        done = Study(folder / "a.json", head())
         assert [trial.outcome.state for trial in done.trials()] == ["done"] * 6
         assert len(list(folder.glob("pid-*"))) >= 2
         tune(done, workers, batch, trials=8, size=2)

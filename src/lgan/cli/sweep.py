@@ -10,6 +10,7 @@ import typer
 from rich.live import Live
 from rich.table import Table
 
+from lgan._optional import require
 from lgan.cli import options
 from lgan.cli.screen import console, log, print_json, table
 from lgan.cli.setup import choose_device, fold_count, read_options
@@ -19,7 +20,6 @@ from lgan.sweep import (
     Batch,
     Head,
     Here,
-    JsonStudy,
     Processes,
     RayCluster,
     Study,
@@ -31,8 +31,7 @@ from lgan.sweep import (
     read_space,
     tune,
 )
-from lgan.sweep.optuna_study import OptunaStudy, sqlite_url
-from lgan.sweep.study import SAMPLERS
+from lgan.sweep.study import SAMPLERS, optuna_study
 from lgan.sweep.trial import OBJECTIVES
 from lgan.train.environment import environment
 
@@ -88,7 +87,7 @@ def sweep(
     ] = None,
     storage: Annotated[
         str | None,
-        typer.Option(help="Database URL that Optuna takes.", show_default="runs/sweep/NAME.db"),
+        typer.Option(help="Database URL to hand the study to as well, for Optuna's dashboard."),
     ] = None,
     name: Annotated[
         str | None, typer.Option(help="Name of the study.", show_default="DATASET-MODEL")
@@ -116,11 +115,11 @@ def sweep(
     Examples: lgan sweep MUTAG --model lgan --trials 64, lgan sweep triangles --sampler random
     --trials 8 --epochs 5 --folds 3, lgan sweep PROTEINS --ray auto --workers 4 --plot
     """
+    for package in ("optuna", *(["ray"] if ray else []), *(["matplotlib"] if plot else [])):
+        require(package)
     network_spec(model)
     place, stem = choose_device(device), name or f"{dataset}-{model}"
     num_folds = fold_count(folds, splits, fair="--objective fair" if objective == "fair" else None)
-    if storage is not None and sampler != "tpe":
-        raise typer.BadParameter("`--storage` is for the sampler tpe; others keep a JSON file.")
     fixed = read_options(more) | ({} if epochs is None else {"epochs": epochs})
     choices = SPACES.get(model, {}) if space is None else read_space(space)
     choices = {key: some for key, some in choices.items() if key not in fixed}
@@ -134,7 +133,7 @@ def sweep(
     )  # fmt: skip
     folder = output or Path("runs") / "sweep"
     record = folder / f"{stem}.json"
-    _look(folder, stem, storage, resume=resume, overwrite=overwrite)
+    _look(record, resume=resume, overwrite=overwrite)
     shared = Batch(
         model=model, dataset=dataset, params=[], fixed=fixed, objective=objective,
         folds=num_folds,
@@ -143,57 +142,35 @@ def sweep(
         root=str(root.absolute()), mirror=mirror,
     )  # fmt: skip
     with _alone(record), _watched(head, trials) as watch:
-        url = storage or sqlite_url(folder / f"{stem}.db")
         if overwrite:
-            _remove(folder, stem, storage)
-        study = _study(head, record, url, stem, place)
+            record.unlink(missing_ok=True)
+        study = Study(record, head, environment(place))
         pool = _workers(workers, ray, gpus=int(place.type == "cuda"))
-
-        def update(now: list[Trial]) -> None:
-            watch(now)
-            if sampler == "tpe":
-                study.record().save(record)
-
         try:
-            tune(study, pool, shared, trials=trials, size=batch, prune=prune, on_trials=update)
+            tune(study, pool, shared, trials=trials, size=batch, prune=prune, on_trials=watch)
         except KeyboardInterrupt:
             log.print(f"Stopped. {record} holds what was done: add `--resume` to go on.",
                       soft_wrap=True, markup=False, highlight=False)  # fmt: skip
             raise typer.Exit(130) from None
         finally:
             pool.close()
+        if storage is not None:
+            optuna_study(head, study.trials(), storage=storage, name=stem)
     _finish(study.record(), record, plot=plot, as_json=as_json)
 
 
-def _look(folder: Path, stem: str, storage: str | None, *, resume: bool, overwrite: bool) -> None:
+def _look(record: Path, *, resume: bool, overwrite: bool) -> None:
     """Look for an earlier study of that name, which must be expected."""
     if resume and overwrite:
         raise typer.BadParameter("`--resume` and `--overwrite` exclude each other. Choose one.")
-    there = [path for path in (folder / f"{stem}.json", folder / f"{stem}.db") if path.exists()]
-    if there and not (resume or overwrite):
+    if record.exists() and not (resume or overwrite):
         raise typer.BadParameter(
-            f"{there[0]} already holds a study. Add `--resume` to go on, `--overwrite` to start "
+            f"{record} already holds a study. Add `--resume` to go on, `--overwrite` to start "
             "anew, or choose another `--name`."
         )
-    if resume and not there and storage is None:  # a database is asked later
-        note = f"There is no study {stem} in {folder} to resume: a new one begins."
+    if resume and not record.exists():
+        note = f"There is no study {record.stem} in {record.parent} to resume: a new one begins."
         log.print(note, soft_wrap=True, markup=False, highlight=False)
-
-
-def _remove(folder: Path, stem: str, storage: str | None) -> None:
-    for path in (folder / f"{stem}.json", folder / f"{stem}.db"):
-        path.unlink(missing_ok=True)
-    if storage is not None:
-        OptunaStudy.remove(storage, stem)
-
-
-def _study(head: Head, record: Path, storage: str, stem: str, place: Any) -> Study:
-    about = environment(place)
-    if head.sampler == "tpe":
-        if record.exists():  # of another sampler, perhaps, which keeps its trials there
-            head.check_same(json.loads(record.read_text()), str(record))
-        return OptunaStudy(storage, stem, head, about)
-    return JsonStudy(record, head, about)
 
 
 def _workers(number: int, ray: str | None, *, gpus: int) -> Workers:
@@ -233,7 +210,7 @@ def _watched(head: Head, trials: int) -> Iterator[Any]:
 
 def _ranked(trials: list[Trial]) -> list[Trial]:
     done = [trial for trial in trials if trial.value is not None]
-    return sorted(done, key=lambda trial: -(trial.value or 0.0))
+    return sorted(done, key=lambda trial: -trial.score)
 
 
 def _line(trials: list[Trial], wanted: int) -> str:

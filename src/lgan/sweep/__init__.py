@@ -1,9 +1,12 @@
 """Searches for settings: spaces as data, trials side by side, on one machine or many."""
 
+import warnings
+from typing import Any
+
 from lgan.sweep.evaluate import Batch, evaluate
 from lgan.sweep.record import Head, SweepRecord
 from lgan.sweep.space import SPACES, Space, all_fixed, check_space, read_space
-from lgan.sweep.study import JsonStudy, Study
+from lgan.sweep.study import Study
 from lgan.sweep.trial import Outcome, Trial
 from lgan.sweep.tune import tune
 from lgan.sweep.workers import Here, Processes, RayCluster, Workers
@@ -13,7 +16,6 @@ __all__ = [
     "Batch",
     "Head",
     "Here",
-    "JsonStudy",
     "Outcome",
     "Processes",
     "RayCluster",
@@ -28,3 +30,10 @@ __all__ = [
     "read_space",
     "tune",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "JsonStudy":
+        warnings.warn("`JsonStudy` is now `Study`.", FutureWarning, stacklevel=2)
+        return Study
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

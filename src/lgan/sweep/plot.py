@@ -2,10 +2,10 @@
 
 import warnings
 from pathlib import Path
-from typing import Any
 
 from lgan._optional import require
 from lgan.sweep.record import SweepRecord
+from lgan.sweep.study import optuna_study
 
 __all__ = ["draw"]
 
@@ -22,7 +22,7 @@ def draw(record: SweepRecord, folder: Path | str, stem: str) -> list[Path]:
         stem: What their names begin with.
     """
     optuna, pyplot = require("optuna"), require("matplotlib.pyplot")
-    study = _study(record, optuna)
+    study = optuna_study(record.head, [t for t in record.trials if t.value is not None])
     if len(study.trials) < 2:
         raise ValueError(
             f"A picture of a search needs two finished trials, got {len(study.trials)}. Run more."
@@ -46,18 +46,3 @@ def draw(record: SweepRecord, folder: Path | str, stem: str) -> list[Path]:
         paths.append(path)
     pyplot.switch_backend(before)
     return paths
-
-
-def _study(record: SweepRecord, optuna: Any) -> Any:
-    """The finished trials as a study in memory, whatever they are stored in."""
-    categories = optuna.distributions.CategoricalDistribution
-    distributions = {name: categories(tuple(c)) for name, c in record.head.space.items()}
-    study = optuna.create_study(direction="maximize")
-    for trial in record.trials:
-        if trial.value is not None:
-            study.add_trial(
-                optuna.trial.create_trial(
-                    params=trial.params, distributions=distributions, value=trial.value
-                )
-            )
-    return study

@@ -76,7 +76,7 @@ class SweepRecord:
     def winner(self) -> Trial | None:
         """The finished trial with the best objective, the first of equals."""
         done = [trial for trial in self.trials if trial.value is not None]
-        return max(done, key=lambda trial: trial.value or 0.0, default=None)
+        return max(done, key=lambda trial: trial.score, default=None)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, with the winner and the counts beside the trials they come from."""

@@ -1,7 +1,7 @@
 """Search spaces: for every model, the settings to choose from."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -128,7 +128,7 @@ def shape_of(params: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in params.items() if name not in KEEP_SHAPE}
 
 
-def points(space: Space) -> Iterator[dict[str, Any]]:
+def points(space: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
     """All points of a space, those of one shape one after another.
 
     Example:

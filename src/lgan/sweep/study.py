@@ -1,54 +1,33 @@
-"""Who proposes trials and remembers them: a JSON file, or a database that Optuna keeps."""
+"""Who proposes trials and remembers them: Optuna's samplers, and a JSON file."""
 
 import json
 import random
-from abc import ABC, abstractmethod
-from collections import defaultdict
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from lgan._optional import require
 from lgan.sweep.record import Head, SweepRecord
 from lgan.sweep.space import points, shape_of
 from lgan.sweep.trial import Outcome, Trial
 
-__all__ = ["SAMPLERS", "JsonStudy", "Study", "key_of"]
+__all__ = ["SAMPLERS", "Study", "key_of", "optuna_study"]
 
 SAMPLERS = {
-    "random": "points of a random shape, none twice; needs no other package",
-    "grid": "all points in order; needs no other package",
+    "random": "points at random, none twice",
+    "grid": "all points in order",
     "tpe": "Optuna's tree-structured Parzen estimator",
 }
 
 
-class Study(ABC):
-    """The memory of a search. Whatever it has proposed is on disk before it runs."""
+class Study:
+    """The memory of a search in one JSON file, which is also its record.
 
-    head: Head
-
-    @abstractmethod
-    def propose(self, size: int) -> list[Trial]:
-        """New trials of one shape, at most ``size``; none where the space is exhausted."""
-
-    @abstractmethod
-    def tell(self, number: int, outcome: Outcome) -> None:
-        """Remember what a trial gave."""
-
-    @abstractmethod
-    def trials(self) -> list[Trial]:
-        """All trials, in order."""
-
-    def unfinished(self) -> list[Trial]:
-        """Trials that were running when a search stopped: they are run again, none is lost."""
-        return [trial for trial in self.trials() if trial.outcome is None]
-
-    def record(self) -> SweepRecord:
-        """Everything, for a file."""
-        return SweepRecord(self.head, self.trials())
-
-
-class JsonStudy(Study):
-    """A study in one JSON file, which is also its record; proposes by ``random`` or ``grid``.
+    Whatever it has proposed is on disk before it runs. Trials of one batch have one shape, so that
+    they can train side by side: the first is the sampler's proposal, the others its proposals given
+    that shape. Where it repeats itself, the batch is filled up with other points of the shape.
 
     Args:
         path: The file; an existing one is gone on with.
@@ -59,54 +38,46 @@ class JsonStudy(Study):
     def __init__(
         self, path: Path | str, head: Head, environment: dict[str, Any] | None = None
     ) -> None:
-        if head.sampler not in ("random", "grid"):
-            raise ValueError(
-                f"A study in a JSON file proposes by random or grid, got {head.sampler!r}. "
-                "Use a database for other samplers."
-            )
-        self.path = Path(path)
-        self.head = head
+        if head.sampler not in SAMPLERS:
+            raise ValueError(f"Expected one of {', '.join(SAMPLERS)}, got {head.sampler!r}.")
+        self.path, self.head = Path(path), head
         self._environment = environment or {}
-        self._trials: list[Trial] = []
+        self._trials: dict[int, Trial] = {}
         if self.path.exists():
-            before = SweepRecord.load(self.path)
-            head.check_same(json.loads(self.path.read_text()), str(self.path))
-            self._trials = before.trials
-        self._shapes: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        tried = {key_of(trial.params) for trial in self._trials}
-        for point in points({name: tuple(c) for name, c in head.space.items()}):
-            if key_of(point) not in tried:
-                self._shapes[key_of(shape_of(point))].append(point)
+            plain = json.loads(self.path.read_text())
+            self._trials = {t.number: t for t in SweepRecord.from_json(plain).trials}
+            head.check_same(plain, str(self.path))
 
     def propose(self, size: int) -> list[Trial]:
-        """The next points of one shape."""
-        if not self._shapes:
-            return []
-        shape, count = next(iter(self._shapes)), len(self._trials)
-        left = self._shapes[shape]
-        chosen = left[:size]
-        if self.head.sampler == "random":
-            # Seeded by what is there already: a search that was stopped goes on the same way.
-            draw = random.Random(f"{self.head.seed} {count}")
-            shape = draw.choice(sorted(self._shapes))
-            left = self._shapes[shape]
-            chosen = draw.sample(left, min(size, len(left)))
-        self._shapes[shape] = [point for point in left if point not in chosen]
-        if not self._shapes[shape]:
-            del self._shapes[shape]
-        proposed = [Trial(count + i, point) for i, point in enumerate(chosen)]
-        self._trials += proposed
+        """New trials of one shape, at most ``size``; none where the space is exhausted."""
+        tried = {key_of(trial.params) for trial in self.trials()}
+        left = {key_of(point): point for point in points(self.head.space)}
+        left = {key: point for key, point in left.items() if key not in tried}
+        chosen = [] if self.head.sampler == "grid" or not left else self._sample(size, left)
+        rest = [point for point in left.values() if point not in chosen]
+        number = max(self._trials, default=-1) + 1
+        if self.head.sampler != "grid":
+            random.Random(f"{self.head.seed} {number}").shuffle(rest)
+        if left:
+            shape = shape_of((chosen or rest)[0])
+            chosen += [p for p in rest if shape_of(p) == shape][: size - len(chosen)]
+        proposed = [Trial(number + i, point) for i, point in enumerate(chosen)]
+        self._trials |= {trial.number: trial for trial in proposed}
         self._save()
         return proposed
 
     def tell(self, number: int, outcome: Outcome) -> None:
-        """Write an outcome to the file."""
+        """Remember what a trial gave."""
         self._trials[number] = replace(self._trials[number], outcome=outcome)
         self._save()
 
     def trials(self) -> list[Trial]:
         """All trials, in order."""
-        return list(self._trials)
+        return list(self._trials.values())
+
+    def unfinished(self) -> list[Trial]:
+        """Trials that were running when a search stopped: they are run again, none is lost."""
+        return [trial for trial in self.trials() if trial.outcome is None]
 
     def record(self) -> SweepRecord:
         """What the file holds."""
@@ -115,7 +86,76 @@ class JsonStudy(Study):
     def _save(self) -> None:
         self.record().save(self.path)
 
+    def _sample(self, size: int, left: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
+        """Proposals of one shape that nobody has run, until the sampler repeats itself."""
+        optuna = require("optuna")
+        study = optuna_study(self.head, self.trials())
+        distributions = _distributions(self.head)
+        chosen: list[dict[str, Any]] = []
+        while len(chosen) < size:
+            # A new sampler for every trial, seeded by its number, proposes the same after a
+            # restart.
+            seed = self.head.seed + len(self._trials) + len(chosen)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+                sampler = (
+                    optuna.samplers.RandomSampler(seed=seed)
+                    if self.head.sampler == "random"
+                    else optuna.samplers.TPESampler(
+                        seed=seed, multivariate=True, constant_liar=True
+                    )
+                )
+                shape = shape_of(chosen[0]) if chosen else {}
+                study.sampler = optuna.samplers.PartialFixedSampler(shape, sampler)
+                point = left.get(key_of(study.ask(distributions).params))
+            if point is None or point in chosen:
+                break
+            chosen.append(point)
+        return chosen
 
-def key_of(params: dict[str, Any]) -> str:
+
+def optuna_study(
+    head: Head, trials: Sequence[Trial], *, storage: str | None = None, name: str | None = None
+) -> Any:
+    """A search as Optuna has it: for its samplers, its pictures, and in a database its dashboard.
+
+    Args:
+        head: What the search is about.
+        trials: Its trials.
+        storage: Database URL, such as ``sqlite:///study.db``; by default it stays in memory. A
+            study of that name is replaced.
+        name: Name of the study.
+    """
+    optuna = require("optuna")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    if storage is not None and name in optuna.get_all_study_names(storage):
+        optuna.delete_study(study_name=name, storage=storage)
+    study = optuna.create_study(storage=storage, study_name=name, direction="maximize")
+    states = {
+        "running": optuna.trial.TrialState.RUNNING,
+        "done": optuna.trial.TrialState.COMPLETE,
+        "pruned": optuna.trial.TrialState.PRUNED,
+        "failed": optuna.trial.TrialState.FAIL,
+    }
+    for trial in trials:
+        outcome = trial.outcome
+        study.add_trial(
+            optuna.trial.create_trial(
+                state=states["running" if outcome is None else outcome.state],
+                params=trial.params,
+                distributions=_distributions(head),
+                value=trial.value,
+                intermediate_values=None if outcome is None else outcome.progress,
+            )
+        )
+    return study
+
+
+def key_of(params: Mapping[str, Any]) -> str:
     """Settings as a string that can be compared."""
     return json.dumps(params, sort_keys=True)
+
+
+def _distributions(head: Head) -> dict[str, Any]:
+    categories = require("optuna").distributions.CategoricalDistribution
+    return {name: categories(tuple(choices)) for name, choices in head.space.items()}

@@ -1,5 +1,6 @@
 """A trial: settings to try and what came of them."""
 
+import math
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -54,6 +55,11 @@ class Trial:
     def value(self) -> float | None:
         """The objective of a trial that ran to its end."""
         return self.outcome.value if self.outcome and self.outcome.state == "done" else None
+
+    @property
+    def score(self) -> float:
+        """What trials are ranked by: equal means may differ in their last bits."""
+        return -math.inf if self.value is None else round(self.value, 9)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
