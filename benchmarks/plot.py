@@ -1,69 +1,45 @@
 """Pictures of benchmark records: what to draw, then drawing it."""
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from benchmarks.record import Record
 from benchmarks.row import Row
 
-__all__ = ["Bars", "Lines", "bars", "draw", "lines"]
+__all__ = ["BarPair", "bars", "draw", "lines"]
 
 
-@dataclass(frozen=True)
-class Bars:
-    """Times of both sides, one pair of bars a row.
+class BarPair(NamedTuple):
+    """Our figure beside the peer's, and what the bar says of it."""
 
-    Attributes:
-        labels: What each row compares.
-        ours: Our seconds.
-        peers: The peers' seconds, ``None`` where there are none.
-        verdicts: The figure the bar judges, and the bar.
-    """
-
-    labels: list[str]
-    ours: list[float]
-    peers: list[float | None]
-    verdicts: list[str]
+    label: str
+    ours: float
+    peer: float | None
+    verdict: str
 
 
-@dataclass(frozen=True)
-class Lines:
-    """Time and memory against size.
-
-    Attributes:
-        names: Name of every line.
-        sizes: Sizes of its points.
-        seconds: Time at each.
-        memory: Bytes at each.
-    """
-
-    names: list[str]
-    sizes: list[list[int]]
-    seconds: list[list[float]]
-    memory: list[list[float]]
+def bars(rows: list[Row]) -> dict[str, list[BarPair]]:
+    """What a comparison shows, by unit: seconds, or GiB where memory is judged."""
+    found: dict[str, list[BarPair]] = {}
+    for row in rows:
+        memory = row.bar is not None and row.bar.figure == "memory"
+        ours, peer = (row.memory, row.peer_memory) if memory else (row.seconds, row.peer_seconds)
+        if ours is None:
+            continue
+        scale, unit = (2**30, "GiB") if memory else (1, "seconds (median)")
+        label = row.name if row.peer is None else f"{row.name}\n{row.peer}"
+        pair = BarPair(label, ours / scale, None if peer is None else peer / scale, _verdict(row))
+        found.setdefault(unit, []).append(pair)
+    return found
 
 
-def bars(rows: list[Row]) -> Bars:
-    """What a comparison shows: all rows with a time of ours."""
-    timed = [row for row in rows if row.seconds is not None]
-    return Bars(
-        labels=[row.name if row.peer is None else f"{row.name}\n{row.peer}" for row in timed],
-        ours=[row.seconds or 0.0 for row in timed],
-        peers=[row.peer_seconds for row in timed],
-        verdicts=[_verdict(row) for row in timed],
-    )
-
-
-def lines(rows: list[Row]) -> Lines:
-    """What a series shows: one line for each name that has several sizes."""
-    names = list(dict.fromkeys(row.name for row in rows if row.size is not None and row.seconds))
-    grouped = [[r for r in rows if r.name == name and r.size and r.seconds] for name in names]
-    return Lines(
-        names=names,
-        sizes=[[row.size or 0 for row in line] for line in grouped],
-        seconds=[[row.seconds or 0.0 for row in line] for line in grouped],
-        memory=[[float(row.memory or 0) for row in line] for line in grouped],
-    )
+def lines(rows: list[Row]) -> dict[str, list[Row]]:
+    """What a series shows: the rows of each name that have a size and a time."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.size and row.seconds:
+            found.setdefault(row.name, []).append(row)
+    return found
 
 
 def draw(record: Record, path: Path) -> None:
@@ -72,15 +48,17 @@ def draw(record: Record, path: Path) -> None:
     from matplotlib.figure import Figure
 
     series = lines(record.rows)
-    several = any(len(sizes) > 1 for sizes in series.sizes)
     figure = Figure(layout="constrained")
-    if several and not any(row.peer for row in record.rows):
+    if any(len(line) > 1 for line in series.values()) and not any(r.peer for r in record.rows):
         figure.set_size_inches(10, 4.2)
         _draw_lines(figure, series, [f"{r.name}: {r.note}" for r in record.rows if r.note])
     else:
-        content = bars(record.rows)
-        figure.set_size_inches(9, 1.2 + 0.6 * max(len(content.labels), 1))
-        _draw_bars(figure, content)
+        panels = bars(record.rows)
+        heights = [1.2 + 0.6 * len(pairs) for pairs in panels.values()]
+        figure.set_size_inches(9, sum(heights) or 1.8)
+        each = figure.subplots(len(panels) or 1, height_ratios=heights or None, squeeze=False)
+        for axes, (unit, pairs) in zip(each[:, 0], panels.items(), strict=False):
+            _draw_bars(axes, unit, pairs)
     where = record.environment
     figure.suptitle(
         f"{record.benchmark}: {where.get('device')}, {where.get('threads')} threads, "
@@ -91,37 +69,36 @@ def draw(record: Record, path: Path) -> None:
     FigureCanvasAgg(figure).print_png(str(path))
 
 
-def _draw_bars(figure: object, content: Bars) -> None:
-    axes = figure.subplots()  # type: ignore[attr-defined]
-    place = range(len(content.labels))
-    axes.barh([p - 0.2 for p in place], content.ours, 0.38, label="lgan", color="#1f77b4")
-    peers = [(p + 0.2, s) for p, s in zip(place, content.peers, strict=True) if s is not None]
+def _draw_bars(axes: Any, unit: str, pairs: list[BarPair]) -> None:
+    peers = [(p + 0.2, pair.peer) for p, pair in enumerate(pairs) if pair.peer is not None]
+    places = [p - 0.2 if peers else p for p in range(len(pairs))]
+    axes.barh(places, [pair.ours for pair in pairs], 0.38, label="lgan", color="#1f77b4")
     if peers:
-        axes.barh([p for p, _ in peers], [s for _, s in peers], 0.38, label="peer",
-                  color="#c7c7c7")  # fmt: skip
+        axes.barh(*zip(*peers, strict=True), 0.38, label="peer", color="#c7c7c7")
         axes.legend(loc="best", fontsize=8)
-    for p, ours, peer, text in zip(
-        place, content.ours, content.peers, content.verdicts, strict=True
-    ):
-        axes.annotate(f" {text}", (max(ours, peer or 0), p), va="center", fontsize=7)
-    axes.set_yticks(list(place), content.labels, fontsize=8)
-    axes.invert_yaxis()
-    if content.ours:
+    for p, pair in enumerate(pairs):
+        axes.annotate(
+            f" {pair.verdict}", (max(pair.ours, pair.peer or 0), p), va="center", fontsize=7
+        )
+    axes.set_yticks(range(len(pairs)), [pair.label for pair in pairs], fontsize=8)
+    axes.set_ylim(len(pairs) - 0.5, -0.5)
+    if unit != "GiB":
         axes.set_xscale("log")
     axes.margins(x=0.35)
-    axes.set_xlabel("seconds (median)")
+    axes.set_xlabel(unit)
 
 
-def _draw_lines(figure: object, content: Lines, notes: list[str]) -> None:
-    panels = figure.subplots(1, 2)  # type: ignore[attr-defined]
-    for axes, values, label in (
-        (panels[0], content.seconds, "seconds"),
-        (panels[1], [[v / 2**20 for v in line] for line in content.memory], "MiB"),
+def _draw_lines(figure: Any, series: dict[str, list[Row]], notes: list[str]) -> None:
+    panels = figure.subplots(1, 2)
+    for axes, what, scale, label in (
+        (panels[0], "seconds", 1, "seconds"),
+        (panels[1], "memory", 2**20, "MiB"),
     ):
-        for name, sizes, line in zip(content.names, content.sizes, values, strict=True):
-            axes.plot(sizes, line, marker="o", label=name)
+        for name, line in series.items():
+            values = [(getattr(row, what) or 0) / scale for row in line]
+            axes.plot([row.size for row in line], values, marker="o", label=name)
         axes.set_xscale("log")
-        if any(v > 0 for line in values for v in line):
+        if any(getattr(row, what) for line in series.values() for row in line):
             axes.set_yscale("log")
         axes.set_xlabel("incidence entries of the original graph")
         axes.set_ylabel(label)

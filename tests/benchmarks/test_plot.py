@@ -16,18 +16,31 @@ SERIES = [
 
 
 def test_bars_hold_every_time_and_verdict():
-    content = bars(COMPARED)
-    assert content.labels == ["a\nigraph", "b\nnetworkx"]
-    assert content.ours == [1.0, 2.0]
-    assert content.peers == [12.0, None]
-    assert content.verdicts == ["12× (bar ≥ 10×)", "not installed"]
+    assert bars(COMPARED) == {
+        "seconds (median)": [
+            ("a\nigraph", 1.0, 12.0, "12× (bar ≥ 10×)"),
+            ("b\nnetworkx", 2.0, None, "not installed"),
+        ]
+    }
+
+
+def test_memory_is_drawn_on_an_axis_of_its_own():
+    shared = {"what": "", "seconds": 19.0, "memory": 3 * 2**30}
+    rows = [
+        Row("time", bar=Bar("seconds", 120), **shared),
+        Row("memory", bar=Bar("memory", 4 * 2**30), **shared),
+    ]
+    assert bars(rows) == {
+        "seconds (median)": [("time", 19.0, None, "19 s (bar ≤ 120 s)")],
+        "GiB": [("memory", 3.0, None, "3 GiB (bar ≤ 4 GiB)")],
+    }
 
 
 def test_lines_hold_one_point_a_size():
     content = lines(SERIES)
-    assert content.names == ["as given", "twins merged"]
-    assert content.sizes == [[10**4, 10**5]] * 2
-    assert content.seconds[1] == pytest.approx([0.02, 0.2])
+    assert list(content) == ["as given", "twins merged"]
+    assert [[row.size for row in line] for line in content.values()] == [[10**4, 10**5]] * 2
+    assert [row.seconds for row in content["twins merged"]] == pytest.approx([0.02, 0.2])
 
 
 @pytest.mark.parametrize("rows", [COMPARED, SERIES, COMPARED[2:]], ids=["bars", "lines", "none"])
