@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any
 
-from lgan.data.registry import DATASETS
+from lgan.catalogue import DATASETS
 from lgan.zoo import MODELS
 from paper.records import Run, default_settings
 

@@ -21,7 +21,7 @@ ROWS = [
     {"data", "nn", "wl"},
     {"graph"},
     {"task", "ops"},
-    {"_optional"},
+    {"catalogue", "_optional"},
 ]
 LEVEL = {package: level for level, row in enumerate(ROWS) for package in row}
 # The version, and digests of the source, are constants that anyone may read.

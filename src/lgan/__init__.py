@@ -1,14 +1,18 @@
 """Line Graph Aggregation Networks: graph classification beyond 1-WL, fast, exact, explained."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lgan._version import __version__
-from lgan.data import EgoLineGraph, load
-from lgan.explain import Attribution, attribute
-from lgan.graph import EgoLines, GraphUnion, triangles
-from lgan.nn import LGAN, LGANConv
-from lgan.train import CVResult, TrainConfig, cross_validate, predict
+
+if TYPE_CHECKING:
+    from lgan import wl, zoo
+    from lgan.data import EgoLineGraph, load
+    from lgan.explain.attribute import attribute
+    from lgan.explain.attribution import Attribution
+    from lgan.graph import EgoLines, GraphUnion, triangles
+    from lgan.nn import LGAN, LGANConv
+    from lgan.train import CVResult, TrainConfig, cross_validate, predict
 
 __all__ = [
     "LGAN",
@@ -25,10 +29,32 @@ __all__ = [
     "load",
     "predict",
     "triangles",
+    "wl",
+    "zoo",
 ]
+
+# Everything is read on first use: torch alone takes seconds, and `lgan --help` needs none of it.
+_NAMES: dict[str, tuple[str, ...]] = {
+    "data": ("EgoLineGraph", "load"),
+    "explain": ("Attribution", "attribute"),
+    "graph": ("EgoLines", "GraphUnion", "triangles"),
+    "nn": ("LGAN", "LGANConv"),
+    "ops": (),
+    "train": ("CVResult", "TrainConfig", "cross_validate", "predict"),
+    "wl": (),
+    "zoo": (),
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("wl", "zoo"):  # read on first use, since they take a while
+    if name in _NAMES:
         return import_module(f"lgan.{name}")
+    for package, names in _NAMES.items():
+        if name in names:
+            value = globals()[name] = getattr(import_module(f"lgan.{package}"), name)
+            return value
     raise AttributeError(f"module 'lgan' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_NAMES})

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lgan import __version__
-from lgan.cli.app import app
+from lgan.cli.app import COMMANDS, app
 
 SHARED = ["--root", "--mirror", "--json"]
 TRAINING = [
@@ -45,7 +45,7 @@ def test_help_names_every_command(lgan):
 
 @pytest.mark.parametrize("command", ["train", "cv", "predict"])
 def test_help_of_long_commands_shows_an_example(command, lgan):
-    assert re.search(rf"Examples?: lgan {command}\b", lgan(command, "--help").out)
+    assert re.search(rf"Examples?:\s+lgan {command}\b", lgan(command, "--help").out)
 
 
 def test_app_runs_under_the_runner_of_typer():
@@ -80,3 +80,66 @@ def test_error_text_is_shown_as_it_is(lgan, tmp_path):
     ran = lgan("predict", name, "triangles")
     assert ran.code == 1
     assert f"Error: There is no checkpoint {name}." in ran.err
+
+
+TORCHLESS = """
+import sys
+from lgan.cli import main
+sys.argv = ["lgan", *sys.argv[1:]]
+try:
+    main()
+finally:
+    heavy = {"torch", "torch_geometric", "numpy", "numba", "scipy", "sklearn", "networkx"}
+    print("read:", sorted(heavy & set(sys.modules)), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--help"], 0),
+        (["cv", "--help"], 0),
+        (["cv", "MUTGA"], 2),
+        (["cv", "--model", "gin", "MUTGA"], 2),
+        (["train", "MUTAG", "--layers", "0"], 2),
+        (["data", "info", "MUTGA"], 2),
+        (["data", "list"], 0),
+    ],
+)
+def test_help_and_mistyped_words_are_answered_without_torch(arguments, code):
+    command = [sys.executable, "-c", TORCHLESS, *arguments]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == code, ran.stderr
+    assert ran.stderr.splitlines()[-1] == "read: []"
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *(c for c in OPTIONS if " " in c)])
+def test_help_fits_into_80_columns_without_boxes(command, lgan, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    ran = lgan(*command.split(), "-h")
+    assert ran.code == 0
+    assert ran.out == lgan(*command.split(), "--help").out
+    assert max(map(len, ran.out.splitlines())) <= 80
+    assert "│" not in ran.out
+
+
+def test_every_line_about_a_command_is_whole(lgan, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    told = lgan("--help").out
+    for name, (_, line) in COMMANDS.items():
+        assert re.search(rf"^  {name} +{re.escape(line)}$", told, re.MULTILINE), name
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [("lgan c", "cv"), ("lgan cv MUT", "MUTAG"), ("lgan cv MUTAG --model lgan-r", "lgan-res")],
+)
+def test_shells_complete_commands_data_sets_and_models(words, completed, lgan, monkeypatch):
+    monkeypatch.setenv("_LGAN_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    assert completed in lgan().out.split()
+
+
+def test_completion_can_be_installed(lgan):
+    assert "--install-completion" in lgan("--help").out

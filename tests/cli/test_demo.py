@@ -26,7 +26,7 @@ def test_demo_prints_a_table_and_keeps_the_records(lgan, tmp_path):
 
 
 def test_gin_stays_at_chance_and_lgan_does_not(lgan):
-    ran = lgan("demo", "--epochs", 5, "--folds", 2, "--json")
+    ran = lgan("demo", "--epochs", 10, "--folds", 2, "--json")
     results = ran.json
     assert list(results) == ["gin", "lgan", "lgan-res"]
     assert results["gin"]["last_epoch"] == pytest.approx(0.5, abs=0.01)

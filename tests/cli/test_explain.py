@@ -189,7 +189,7 @@ def test_set_without_the_features_of_the_model_fails(lgan, tmp_path):
         (["--index", -1], "`--index` must be from 0 to 199, got -1"),
         (["--index", 0, "--target", 2], "`--target` must be from 0 to 1, got 2"),
         (["--index", 0, "--method", "magic"], "must be one of integrated-gradients"),
-        (["--index", 0, "--dataset", "MUTANG"], "Did you mean 'MUTAG'?"),
+        (["--index", 0, "--dataset", "MUTANG"], "Did you mean MUTAG?"),
         (["--index", 0, "--smiles", "C"], "`--smiles` excludes `--index` and `--dataset`"),
         (["--index", 0, "-o", "out.gif"], "must end with .svg or .png, got 'out.gif'"),
         (["--index", 0, "-o", "."], "`--output` must be a file, but . is a folder"),

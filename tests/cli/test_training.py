@@ -65,9 +65,9 @@ def test_options_reach_model_and_training(lgan, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nosuchset"], "unknown data set 'nosuchset'. Choose one of: MUTAG, PTC_MR"),
-        (["mutag"], "unknown data set 'mutag'. Did you mean MUTAG?"),
-        (["triangles", "--model", "ginn"], "unknown model 'ginn'. Did you mean gin?"),
+        (["nosuchset"], "Unknown data set 'nosuchset'. Choose one of: MUTAG, PTC_MR"),
+        (["mutag"], "Unknown data set 'mutag'. Did you mean MUTAG?"),
+        (["triangles", "--model", "ginn"], "Unknown model 'ginn'. Did you mean gin?"),
         (["triangles", "--epochs", 0], "'--epochs'"),
         (["triangles", "--epochs", "many"], "--epochs'"),
         (["triangles", "--iterations", -1], "'--iterations'"),
@@ -81,8 +81,11 @@ def test_options_reach_model_and_training(lgan, tmp_path):
         (["triangles", "--lr", "inf"], "`lr` must be positive and finite, got inf"),
         (["triangles", "--seed", -1], "'--seed'"),
         (["triangles", "--seed", 2**32], "'--seed'"),
-        (["triangles", "--readout", "median"], "must be sum, mean or max, got 'median'"),
-        (["triangles", "--features", "colour"], "must be one of labels, attributes"),
+        (
+            ["triangles", "--readout", "median"],
+            "Unknown read-out 'median'. Did you mean mean? Choose one of: sum, mean, max",
+        ),
+        (["triangles", "--features", "colour"], "Choose one of: labels, attributes"),
         (["triangles", "--device", "tpu"], "must be cpu, cuda or auto, got 'tpu'"),
         (["triangles", "--device", "meta"], "must be cpu, cuda or auto, got 'meta'"),
         (["triangles", "--device", "cpu:3"], "must be cpu, cuda or auto, got 'cpu:3'"),
@@ -152,7 +155,7 @@ def test_corrupt_archive_fails_and_leaves_no_folder(lgan, tmp_path):
     (tmp_path / "MUTAG.zip").write_bytes(b"PK no archive")
     ran = lgan("cv", "MUTAG", "--mirror", tmp_path, "--output", "out", "--json")
     assert ran.code == 1
-    assert ran.out == ""
+    assert "MUTAG.zip is damaged" in ran.json["error"]
     assert "MUTAG.zip" in ran.err
     assert "Traceback" not in ran.err
     assert not (tmp_path / "out").exists()
@@ -361,7 +364,7 @@ def test_predict_shows_a_table(trained, lgan):
 def test_predict_on_a_set_with_other_classes_fails(trained, lgan):
     ran = lgan("predict", trained, "csl", "--json")
     assert ran.code == 1
-    assert ran.out == ""
+    assert ran.json["error"].startswith("The model was trained on triangles")
     assert "trained on triangles with 1 features and 2 classes, but csl has 1 and 10" in ran.err
 
 

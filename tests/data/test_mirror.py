@@ -118,7 +118,7 @@ def test_set_that_cannot_be_downloaded_asks_for_a_mirror(tmp_path: Path) -> None
 
 
 def test_bad_names_and_addresses_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="Did you mean 'PROTEINS'"):
+    with pytest.raises(ValueError, match="Did you mean PROTEINS"):
         fetch("PROTEIN", root=tmp_path)
     with pytest.raises(ValueError, match="'csl', which is generated"):
         fetch("csl", root=tmp_path)

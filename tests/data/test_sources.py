@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from lgan.catalogue import FEATURES
 from lgan.data import DATASETS, RawGraphs, load_raw, node_features, read_tu
-from lgan.data.sources import FEATURES, GENERATORS
+from lgan.data.sources import GENERATORS
 
 Pack = Callable[..., Path]
 

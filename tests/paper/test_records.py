@@ -2,8 +2,8 @@ import json
 
 import pytest
 
+from lgan.catalogue import DATASETS
 from lgan.data import read_folds
-from lgan.data.registry import DATASETS
 from paper.records import GIN_FOLDS, default_settings, fold_key, read_runs, row_name
 
 

@@ -358,7 +358,9 @@ def test_labelled_paths_aba_and_bab(name, separates):
 
 
 def test_unknown_model_is_answered_with_the_names():
-    with pytest.raises(ValueError, match=r"Unknown model 'gan'\. Choose one of: lgan, lgan-res"):
+    with pytest.raises(
+        ValueError, match=r"Unknown model 'gan'\. Did you mean lgan\? Choose one of: lgan, lgan-res"
+    ):
         model_spec("gan")
 
 

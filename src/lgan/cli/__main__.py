@@ -1,6 +1,6 @@
 """`python -m lgan.cli` is `lgan`."""
 
-from lgan.cli.app import main
+from lgan.cli import main
 
 if __name__ == "__main__":
     main()

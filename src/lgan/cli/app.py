@@ -1,36 +1,69 @@
-"""The commands by name, and how a failure ends."""
+"""The commands by name, each read when it is called, and how a failure ends."""
 
 import logging
 import sys
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
+from typer.core import TyperGroup
 
 from lgan._version import __version__
-from lgan.cli import data, demo, explain, sweep, training, wl
-from lgan.cli.checkout import from_checkout
-from lgan.cli.screen import log
+from lgan.cli.checkout import find_checkout
+from lgan.cli.screen import note
 
-__all__ = ["app", "main"]
+__all__ = ["app", "run"]
+
+# Where a command is, and what it does in one line of the help.
+COMMANDS = {
+    "demo": ("lgan.cli.demo:demo", "See what LGAN sees and GIN does not, on generated graphs."),
+    "train": ("lgan.cli.training:train", "Train one model and keep it."),
+    "cv": ("lgan.cli.training:cv", "Cross-validate a model, all folds side by side."),
+    "predict": ("lgan.cli.training:predict", "Predict classes with a trained model."),
+    "sweep": ("lgan.cli.sweep:sweep", "Search for the settings of a model."),
+    "explain": ("lgan.cli.explain:explain", "Show which edges made a model decide."),
+    "bench": ("benchmarks.command:app", "Measure speed and memory, beside other libraries."),
+    "wl": ("lgan.cli.wl:wl", "Say which tests tell two graphs apart."),
+    "data": ("lgan.cli.data:app", "List, prepare and inspect data sets."),
+    "table": ("paper.commands.table:app", "Show tables of accuracy, power and speed from records."),
+}
+
+
+class _Commands(TyperGroup):
+    """Reads the module of a command when the command is called, and no other."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, _, rest = super().resolve_command(ctx, args)
+        module, _, attribute = COMMANDS[str(name)][0].partition(":")
+        if not module.startswith("lgan."):
+            find_checkout(str(name), module)
+        found = getattr(import_module(module), attribute)
+        if not isinstance(found, typer.Typer):
+            found, function = typer.Typer(add_completion=False), found
+            found.command(name)(function)
+        found.rich_markup_mode = None
+        return name, typer.main.get_command(found), rest
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            note("Stopped.")
+            raise typer.Exit(130) from None
+
 
 app = typer.Typer(
     name="lgan",
+    cls=_Commands,
     no_args_is_help=True,
-    add_completion=False,
+    rich_markup_mode=None,  # boxes around two ragged columns leave no room at 80
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Line Graph Aggregation Networks: train, compare and understand graph classifiers.",
+    epilog="Exit codes: 0 done, 1 failed, 2 bad usage, 130 stopped with Ctrl-C.",
 )
-app.command()(demo.demo)
-app.command()(training.train)
-app.command()(training.cv)
-app.command()(training.predict)
-app.command()(sweep.sweep)
-app.command()(explain.explain)
-app.command()(wl.wl)
-app.add_typer(data.app, name="data")
-from_checkout(app, "table", "paper.commands.table", "Tables from records: accuracy, power, speed.")
-from_checkout(app, "bench", "benchmarks.command", "Measure speed and memory beside the peers.")
+for _name, (_, _line) in COMMANDS.items():
+    app.command(_name, help=_line)(lambda: None)  # stands in the help for the command itself
 
 
 def _version(wanted: bool) -> None:
@@ -44,14 +77,16 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show where a failure came from; may stand anywhere.")
+    ] = False,
 ) -> None:
     logging.basicConfig(format="%(message)s", stream=sys.stderr)
 
 
-def main() -> None:
-    """Run the command line; 0 for success, 1 for failure, 2 for bad usage, 130 for Ctrl-C."""
-    try:
-        app()
-    except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
-        log.print(f"[bold red]Error:[/] {escape(str(error))}", soft_wrap=True, highlight=False)
-        sys.exit(1)
+def run(args: list[str]) -> int:
+    """Run a command line and give its exit code; `--debug` is for whoever catches its errors."""
+    command = typer.main.get_command(app)
+    words = [word for word in args if word != "--debug"]
+    code = command.main(words, prog_name="lgan", standalone_mode=False)
+    return code if isinstance(code, int) else 0

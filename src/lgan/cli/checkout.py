@@ -1,44 +1,24 @@
 """Commands whose code is in the repository and not in the installed package.
 
 `lgan table` reads `paper/` and `lgan bench` reads `benchmarks/`, which stand beside `src/` in a
-checkout and load only when they are asked for.
+checkout.
 """
 
 import sys
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
-import typer
-
-__all__ = ["from_checkout"]
+__all__ = ["find_checkout"]
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def from_checkout(app: typer.Typer, name: str, module: str, description: str) -> None:
-    """Add a command to an app without loading the code behind it.
+def find_checkout(name: str, module: str) -> None:
+    """Make the code of a command importable, or say where it is.
 
     Args:
-        app: The app that lists it.
         name: Name of the command.
-        module: Module in the root of the repository that defines ``app``.
-        description: Its help, in a line.
+        module: Its module in the root of the repository.
     """
-
-    @app.command(
-        name,
-        help=description,
-        add_help_option=False,
-        context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-    )
-    def forward(context: typer.Context) -> None:
-        command = typer.main.get_command(_load(name, module))
-        with command.make_context(name, [*context.args], parent=context.parent) as inner:
-            command.invoke(inner)
-
-
-def _load(name: str, module: str) -> Any:
     package = module.partition(".")[0]
     if not (ROOT / package / "__init__.py").is_file():
         raise ImportError(
@@ -48,4 +28,3 @@ def _load(name: str, module: str) -> Any:
         )
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
-    return import_module(module).app

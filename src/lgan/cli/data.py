@@ -2,15 +2,17 @@
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
 import typer
 
+from lgan.catalogue import DATASETS
 from lgan.cli import options
 from lgan.cli.screen import console, print_json, reading_progress, table
-from lgan.data import DATASETS, load, prepared_path
-from lgan.graph import GraphUnion
+
+# The library is read by the functions that use it: a list of names needs no torch.
+if TYPE_CHECKING:
+    from lgan.graph import GraphUnion
 
 __all__ = ["app"]
 
@@ -40,6 +42,8 @@ def prepare(
     as_json: options.Json = False,
 ) -> None:
     """Fetch a data set, merge twins, list triangles and cache the result."""
+    from lgan.data import load, prepared_path
+
     begin = time.perf_counter()
     with reading_progress(dataset) as progress:
         union = load(
@@ -64,6 +68,8 @@ def info(
     as_json: options.Json = False,
 ) -> None:
     """Say what a data set holds: graphs, classes, features, edges, triangles, compression."""
+    from lgan.data import load
+
     with reading_progress(dataset) as progress:
         union = load(
             dataset, root=root, mirror=mirror, features=features, compress=compress,
@@ -72,7 +78,7 @@ def info(
     _report(dataset, _facts(union), as_json=as_json)
 
 
-def _facts(union: GraphUnion) -> dict[str, Any]:
+def _facts(union: "GraphUnion") -> dict[str, Any]:
     lines = union.lines
     edges = lines.incidence.weights()[4]  # edges of the original graph that a pair stands for
     triangles = int((edges * lines.pair_triangles.long()).sum()) // 3
@@ -80,7 +86,7 @@ def _facts(union: GraphUnion) -> dict[str, Any]:
     return {
         "graphs": union.num_graphs,
         "classes": union.num_classes,
-        "graphs per class": torch.bincount(union.y).tolist(),
+        "graphs per class": union.y.bincount().tolist(),
         "node features": union.num_features,
         "nodes": union.original_nodes,
         "nodes after merging twins": lines.num_nodes,

@@ -1,14 +1,12 @@
 """Options that mean the same in every command."""
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from lgan.data import DATASETS
-from lgan.data.sources import FEATURES
-from lgan.graph.pair_codes import LEVELS
-from lgan.zoo import MODELS
+from lgan.catalogue import DATASETS, FEATURES, MODELS, PAIR_CODES, known
 
 __all__ = [
     "BatchSize",
@@ -40,41 +38,16 @@ __all__ = [
 ]
 
 
-def _known(names: dict[str, object], what: str, name: str) -> str:
-    from difflib import get_close_matches
+def _one_of(names: Iterable[str], what: str) -> dict[str, Any]:
+    """Check a name that was typed, and complete one that is being typed."""
 
-    if name in names:
-        return name
-    by_lower = {known.lower(): known for known in names}
-    close = get_close_matches(name.lower(), by_lower, 1, 0.5)
-    hint = f" Did you mean {by_lower[close[0]]}?" if close else ""
-    raise typer.BadParameter(f"unknown {what} {name!r}.{hint} Choose one of: {', '.join(names)}.")
+    def check(name: str | None) -> str | None:
+        try:
+            return None if name is None else known(name, names, what)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from error
 
-
-def _dataset(name: str) -> str:
-    return _known(dict(DATASETS), "data set", name)
-
-
-def _model(name: str) -> str:
-    return _known(dict(MODELS), "model", name)
-
-
-def _features(name: str | None) -> str | None:
-    if name is not None and name not in FEATURES:
-        raise typer.BadParameter(f"must be one of {', '.join(FEATURES)}, got {name!r}.")
-    return name
-
-
-def _readout(name: str | None) -> str | None:
-    if name not in (None, "sum", "mean", "max"):
-        raise typer.BadParameter(f"must be sum, mean or max, got {name!r}.")
-    return name
-
-
-def _pair_code(level: str | None) -> str | None:
-    if level is not None and level not in LEVELS:
-        raise typer.BadParameter(f"must be one of {', '.join(LEVELS)}, got {level!r}.")
-    return level
+    return {"callback": check, "autocompletion": lambda: list(names)}
 
 
 def _dropout(rate: float | None) -> float | None:
@@ -83,71 +56,98 @@ def _dropout(rate: float | None) -> float | None:
     return rate
 
 
-Dataset = Annotated[str, typer.Argument(help="Data set, see `lgan data list`.", callback=_dataset)]
-Model = Annotated[str, typer.Option(help=f"Model: {', '.join(MODELS)}.", callback=_model)]
-Root = Annotated[Path, typer.Option(help="Folder for downloads and prepared data.")]
+Dataset = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATASET", help="Data set, see `lgan data list`.", **_one_of(DATASETS, "data set")
+    ),
+]
+Model = Annotated[
+    str,
+    typer.Option(metavar="NAME", help=f"Model: {', '.join(MODELS)}.", **_one_of(MODELS, "model")),
+]
+Root = Annotated[
+    Path, typer.Option(metavar="FOLDER", help="Folder for downloads and prepared data.")
+]
 Mirror = Annotated[
     str | None,
     typer.Option(
-        envvar="LGAN_MIRROR", help="Folder or address that holds NAME.zip, to work offline."
+        metavar="FOLDER",
+        envvar="LGAN_MIRROR",
+        help="Folder or address that holds NAME.zip, to work offline.",
     ),
 ]
 Output = Annotated[
-    Path | None, typer.Option(help="Folder for records and checkpoints.", show_default="runs/…")
-]
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="FOLDER", help="Folder for records and checkpoints.",
+        show_default="runs/…",
+    ),
+]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
 Seed = Annotated[
-    int, typer.Option(min=0, max=2**32 - 1, help="Fixes weights, batches, folds and dropout.")
+    int,
+    typer.Option(
+        min=0, max=2**32 - 1, metavar="N", help="Fixes weights, batches, folds and dropout."
+    ),
 ]
 Seeds = Annotated[
     int,
-    typer.Option(min=1, help="Trainings side by side, with this seed and the next ones."),
+    typer.Option(
+        min=1, metavar="N", help="Trainings side by side, with this seed and the next ones."
+    ),
 ]
-Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, or auto.")]
-BY = "by model and data set"
-Epochs = Annotated[int | None, typer.Option(min=1, help="Number of epochs.", show_default=BY)]
+Device = Annotated[str, typer.Option(metavar="NAME", help="Where to compute: cpu, cuda or auto.")]
+Epochs = Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of epochs.")]
 Iterations = Annotated[
     int | None,
     typer.Option(
-        min=0, help="Steps in an epoch; 0 is one pass over the training part.", show_default=BY
+        min=0, metavar="N", help="Steps in an epoch; 0 is one pass over the training part."
     ),
 ]
 Folds = Annotated[
-    int | None, typer.Option(min=2, help="Number of stratified folds.", show_default="10")
+    int | None,
+    typer.Option(min=2, metavar="N", help="Number of stratified folds.", show_default="10"),
 ]
 Splits = Annotated[
     Path | None,
     typer.Option(
+        metavar="FOLDER",
         help="Folder with published folds (test_idx-K.txt) to use instead.",
-        exists=True, file_okay=False,
+        exists=True,
+        file_okay=False,
     ),
-]  # fmt: skip
-BatchSize = Annotated[int | None, typer.Option(min=1, help="Graphs in a batch.", show_default=BY)]
-Hidden = Annotated[int | None, typer.Option(min=1, help="Width of every layer.", show_default=BY)]
-Layers = Annotated[int | None, typer.Option(min=1, help="Number of layers.", show_default=BY)]
+]
+BatchSize = Annotated[int | None, typer.Option(min=1, metavar="N", help="Graphs in a batch.")]
+Hidden = Annotated[int | None, typer.Option(min=1, metavar="N", help="Width of every layer.")]
+Layers = Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of layers.")]
 Dropout = Annotated[
     float | None,
-    typer.Option(help="Dropout before the head.", callback=_dropout, show_default=BY),
+    typer.Option(metavar="RATE", help="Dropout before the head.", callback=_dropout),
 ]
 LearningRate = Annotated[
-    float | None, typer.Option("--lr", help="Learning rate of Adam.", show_default=BY)
+    float | None, typer.Option("--lr", metavar="RATE", help="Learning rate of Adam.")
 ]
 Readout = Annotated[
     str | None,
-    typer.Option(help="sum, mean or max.", show_default=BY, callback=_readout),
+    typer.Option(
+        metavar="NAME",
+        help="How node values are combined: sum, mean or max.",
+        **_one_of(("sum", "mean", "max"), "read-out"),
+    ),
 ]
 PairCode = Annotated[
     str | None,
     typer.Option(
-        help=f"Structural code of the pairs, for lgan and lgan-res: {', '.join(LEVELS)}.",
-        show_default=BY,
-        callback=_pair_code,
+        metavar="NAME",
+        help=f"Structural code of the pairs, for lgan and lgan-res: {', '.join(PAIR_CODES)}.",
+        **_one_of(PAIR_CODES, "pair code"),
     ),
 ]
 Option = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", help="Any other setting of the model or the training, as NAME=VALUE; repeatable."
+        "--set", metavar="NAME=VALUE", help="Any other setting of model or training; repeatable."
     ),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on after an interruption.")]
@@ -159,9 +159,9 @@ Fair = Annotated[
 Features = Annotated[
     str | None,
     typer.Option(
-        help="labels, attributes, labels+attributes, degree or constant.",
-        show_default=BY,
-        callback=_features,
+        metavar="NAME",
+        help=f"Node features: {', '.join(FEATURES)}.",
+        **_one_of(FEATURES, "kind of features"),
     ),
 ]
 Compress = Annotated[

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -24,13 +24,15 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from lgan.train.loop import Curves, OnEpoch
+if TYPE_CHECKING:
+    from lgan.train import Curves, OnEpoch
 
 __all__ = [
     "activity",
     "console",
     "epoch_progress",
     "log",
+    "note",
     "print_json",
     "reading_progress",
     "table",
@@ -38,9 +40,15 @@ __all__ = [
 
 console = Console()
 # Progress and notes go to standard error, so that standard output is the result alone.
-log = Console(stderr=True)
+# Markup is for our own texts alone: a message may hold brackets, as `lgan[plot]` does.
+log = Console(stderr=True, markup=False, highlight=False)
 # Seconds between lines about progress where there is no terminal that could show a bar.
 QUIET = 30.0
+
+
+def note(text: str | Text) -> None:
+    """A line for the person at the screen; wrapped between words there, whole in a file."""
+    log.print(text, soft_wrap=not log.is_terminal)
 
 
 class _Rate(ProgressColumn):
@@ -57,7 +65,7 @@ class _Lines:
     def __call__(self, line: str) -> None:
         if not log.is_terminal and time.monotonic() >= self.said + QUIET:
             self.said = time.monotonic()
-            log.print(line, soft_wrap=True, markup=False, highlight=False)
+            note(line)
 
 
 @contextmanager
@@ -76,7 +84,7 @@ def activity() -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def epoch_progress(title: str, epochs: int, fold_sizes: list[int]) -> Iterator[OnEpoch]:
+def epoch_progress(title: str, epochs: int, fold_sizes: list[int]) -> Iterator["OnEpoch"]:
     """A bar over epochs with rate, remaining time and the accuracy so far; a line now and then
     where there is no terminal.
     """
@@ -92,7 +100,7 @@ def epoch_progress(title: str, epochs: int, fold_sizes: list[int]) -> Iterator[O
         task = progress.add_task(title, total=epochs, note="")
         lines = _Lines()
 
-        def update(epoch: int, curves: Curves) -> None:
+        def update(epoch: int, curves: "Curves") -> None:
             folds = min(len(fold_sizes), curves.test.size(0))
             share = curves.test[:folds, :epoch].sum(0) / sum(fold_sizes[:folds])
             loss = float(curves.loss[:, epoch - 1].mean())

@@ -5,14 +5,18 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
 import typer
 
-from lgan.cli.screen import log, reading_progress
-from lgan.experiment import Settings, prepare, settings_for
-from lgan.graph import GraphUnion
+from lgan.cli.screen import note, reading_progress
+
+# The library is read by the functions that use it: a mistyped option needs no torch.
+if TYPE_CHECKING:
+    import torch
+
+    from lgan.experiment import Settings
+    from lgan.graph import GraphUnion
 
 __all__ = [
     "choose_device",
@@ -25,8 +29,10 @@ __all__ = [
 ]
 
 
-def choose_device(name: str) -> torch.device:
+def choose_device(name: str) -> "torch.device":
     """The device of that name; ``auto`` takes a GPU where there is one."""
+    import torch
+
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if name.startswith("cuda") and not torch.cuda.is_available():
@@ -42,8 +48,10 @@ def choose_device(name: str) -> torch.device:
     return device
 
 
-def choose_settings(model: str, dataset: str, more: list[str] | None, **given: Any) -> Settings:
+def choose_settings(model: str, dataset: str, more: list[str] | None, **given: Any) -> "Settings":
     """All settings of an experiment, from the options given and ``NAME=VALUE`` texts."""
+    from lgan.experiment import settings_for
+
     try:
         return settings_for(model, dataset, **{**given, **read_options(more)})
     except (ValueError, TypeError) as error:
@@ -71,9 +79,11 @@ def _value(text: str) -> Any:
 
 
 def load_union(
-    settings: Settings, *, root: Path, mirror: str | None, seed: int, device: torch.device
-) -> GraphUnion:
+    settings: "Settings", *, root: Path, mirror: str | None, seed: int, device: "torch.device"
+) -> "GraphUnion":
     """The data set in the form the network reads, with a progress bar while it is prepared."""
+    from lgan.experiment import prepare
+
     with reading_progress(settings.dataset) as progress:
         return prepare(
             settings, root=root, mirror=mirror, seed=seed, device=device, progress=progress
@@ -125,15 +135,13 @@ def resumable(folder: Path, *, resume: bool) -> Iterator[None]:
         for path in _run_files(folder):
             path.unlink()
     elif not any(folder.glob("state-*.safetensors")):
-        note = f"There is no run in {folder} to resume: a new one begins."
-        log.print(note, soft_wrap=True, markup=False, highlight=False)
+        note(f"There is no run in {folder} to resume: a new one begins.")
     try:
         yield
     except KeyboardInterrupt:
-        note = "Stopped."
-        if any(folder.glob("state-*.safetensors")):
-            note += f" The state of the run is in {folder}: add `--resume` to go on."
-        log.print(note, soft_wrap=True, markup=False, highlight=False)
+        kept = any(folder.glob("state-*.safetensors"))
+        state = f" The state of the run is in {folder}: add `--resume` to go on." if kept else ""
+        note(f"Stopped.{state}")
         raise typer.Exit(130) from None
 
 

@@ -1,9 +1,8 @@
 """`lgan train`, `lgan cv` and `lgan predict`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import torch
 import typer
 
 from lgan.cli import options
@@ -16,21 +15,13 @@ from lgan.cli.setup import (
     output_folder,
     resumable,
 )
-from lgan.data import choose_folds, load_raw, replaced
-from lgan.experiment import (
-    Settings,
-    factory,
-    network_spec,
-    record_name,
-    run_kernel,
-    run_network,
-    settings_for,
-    with_data_options,
-)
-from lgan.train import CVResult, over_seeds, train_one
-from lgan.train import predict as predict_logits
-from lgan.train.checkpoint import Checkpoint
-from lgan.zoo import KernelSpec, model_spec
+
+# The library is read by the functions that use it: a mistyped option needs no torch.
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from lgan.experiment import Settings
+    from lgan.train import CVResult
 
 __all__ = ["cv", "predict", "train"]
 
@@ -68,8 +59,18 @@ def cv(
     Settings that are not given are those that won a search for this model and data set, or those
     of the model's own paper.
 
-    Examples: lgan cv MUTAG --model lgan-res --epochs 100, lgan cv PROTEINS --seeds 3 --fair
+    \b
+    Examples:
+      lgan cv MUTAG --model lgan-res --epochs 100
+      lgan cv PROTEINS --seeds 3 --fair
     """
+    import torch
+
+    from lgan.data import choose_folds
+    from lgan.experiment import run_network
+    from lgan.train import over_seeds
+    from lgan.zoo import KernelSpec, model_spec
+
     place = choose_device(device)
     settings = choose_settings(
         model, dataset, more, epochs=epochs, iterations=iterations, batch_size=batch_size,
@@ -108,13 +109,16 @@ def cv(
 
 
 def _fit_kernel(
-    settings: Settings,
+    settings: "Settings",
     folder: Path,
     splits: Path | None,
     folds: int,
     root: Path,
     mirror: str | None,
-) -> CVResult:
+) -> "CVResult":
+    from lgan.data import choose_folds, load_raw
+    from lgan.experiment import run_kernel
+
     with reading_progress(settings.dataset) as progress:
         seed = settings.training.seed
         raw = load_raw(settings.dataset, root=root, mirror=mirror, seed=seed, progress=progress)
@@ -153,8 +157,15 @@ def train(
 ) -> None:
     """Train one model, with one of the folds held out, and keep it for `lgan predict`.
 
-    Example: lgan train PROTEINS --model lgan-res --epochs 50 --output runs/proteins
+    \b
+    Example:
+      lgan train PROTEINS --model lgan-res --epochs 50 --output runs/proteins
     """
+    from lgan.data import choose_folds
+    from lgan.experiment import factory, network_spec, with_data_options
+    from lgan.train import train_one
+    from lgan.train.checkpoint import Checkpoint
+
     place = choose_device(device)
     settings = choose_settings(
         model, dataset, more, epochs=epochs, iterations=iterations, batch_size=batch_size,
@@ -203,13 +214,24 @@ def predict(
     root: options.Root = Path("data"),
     mirror: options.Mirror = None,
     seed: options.Seed = 0,
-    output: Annotated[Path | None, typer.Option(help="CSV file for one row per graph.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="CSV file for one row per graph."),
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Predict the class of every graph of a data set with a trained model.
 
-    Example: lgan predict runs/proteins/model.safetensors PROTEINS --output predictions.csv
+    \b
+    Example:
+      lgan predict runs/proteins/model.safetensors PROTEINS -o predictions.csv
     """
+    import torch
+
+    from lgan.experiment import network_spec, settings_for
+    from lgan.train import predict as predict_logits
+    from lgan.train.checkpoint import Checkpoint
+
     place = choose_device(device)
     if output is not None and output.is_dir():
         raise typer.BadParameter(f"`--output` must be a CSV file, but {output} is a folder.")
@@ -247,7 +269,9 @@ def predict(
     )  # fmt: skip
 
 
-def _summary(result: CVResult, folder: Path, seeds: int) -> dict[str, Any]:
+def _summary(result: "CVResult", folder: Path, seeds: int) -> dict[str, Any]:
+    from lgan.experiment import record_name
+
     plain = result.to_json()
     keep = ("dataset", "model", "config", "results", "fold_sizes")
     seconds = float(result.seconds.sum())
@@ -256,7 +280,10 @@ def _summary(result: CVResult, folder: Path, seeds: int) -> dict[str, Any]:
             "record": str(folder / record_name(result.config["seed"], seeds))}  # fmt: skip
 
 
-def _show(results: list[CVResult], folder: Path) -> None:
+def _show(results: list["CVResult"], folder: Path) -> None:
+    from lgan.experiment import record_name
+    from lgan.train import over_seeds
+
     meaning = {
         "gin": "one epoch for all folds, best mean (optimistic)",
         "fold-max": "each fold's own best epoch (flatters)",
@@ -284,8 +311,10 @@ def _show(results: list[CVResult], folder: Path) -> None:
     )
 
 
-def _write_csv(path: Path, y: torch.Tensor, guess: torch.Tensor, probability: torch.Tensor) -> None:
+def _write_csv(path: Path, y: "Tensor", guess: "Tensor", probability: "Tensor") -> None:
     import csv
+
+    from lgan.data import replaced
 
     with replaced(path) as temporary, temporary.open("w", newline="") as file:
         writer = csv.writer(file)

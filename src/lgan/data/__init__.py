@@ -1,10 +1,10 @@
 """Data sets: reading, generating, splitting and caching them."""
 
+from lgan.catalogue import DATASETS, DatasetSpec, dataset_spec
 from lgan.data.cache import cache_key, load_tensors, locked, replaced, save_tensors, set_aside
 from lgan.data.load import load, prepared_path
 from lgan.data.mirror import TU_URLS, fetch
 from lgan.data.raw import RawGraphs
-from lgan.data.registry import DATASETS, DatasetSpec, dataset_spec
 from lgan.data.sources import load_raw, node_features
 from lgan.data.splits import (
     check_folds,

@@ -7,8 +7,8 @@ from typing import Any
 
 from lgan._sources import source_digest
 from lgan._version import __version__
+from lgan.catalogue import dataset_spec
 from lgan.data.cache import cache_key, load_tensors, locked, save_tensors
-from lgan.data.registry import dataset_spec
 from lgan.data.sources import load_raw, node_features
 from lgan.graph import GraphUnion, Lift
 

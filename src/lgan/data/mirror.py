@@ -6,8 +6,8 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 from urllib.request import url2pathname
 
+from lgan.catalogue import DATASETS, dataset_spec
 from lgan.data.cache import locked, replaced
-from lgan.data.registry import DATASETS, dataset_spec
 
 TU_URLS: tuple[str, ...] = (
     "https://www.chrsmrrs.com/graphkerneldatasets",

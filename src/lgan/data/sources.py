@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from lgan.catalogue import FEATURES, dataset_spec
 from lgan.data.mirror import fetch
 from lgan.data.raw import RawGraphs
-from lgan.data.registry import dataset_spec
 from lgan.data.synthetic import csl, motifs, random_regular, triangle_pairs
 from lgan.data.tu import read_tu
 
@@ -20,8 +20,6 @@ GENERATORS: dict[str, Callable[[int], RawGraphs]] = {
     "csl": lambda seed: csl(seed=seed),
     "regular": lambda seed: random_regular(seed=seed),
 }
-
-FEATURES = ("labels", "attributes", "labels+attributes", "degree", "constant")
 
 
 def load_raw(

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from lgan.data.registry import DATASETS
+from lgan.catalogue import DATASETS
 
 
 def drawn_folds(dataset: str, y: Tensor, num_folds: int = 10, seed: int = 0) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from lgan.catalogue import known
 from lgan.graph import GraphUnion, Lift
 from lgan.nn import LGAN
 from lgan.zoo.cwn import CWN, cells_per_graph, lift_rings
@@ -282,7 +283,5 @@ MODELS: dict[str, ModelSpec] = {
 
 
 def model_spec(name: str) -> ModelSpec:
-    """The entry of a model, or an error that lists the names."""
-    if name not in MODELS:
-        raise ValueError(f"Unknown model {name!r}. Choose one of: {', '.join(MODELS)}.")
-    return MODELS[name]
+    """The entry of a model, or an error that names the nearest."""
+    return MODELS[known(name, MODELS, "model")]

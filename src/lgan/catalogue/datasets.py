@@ -1,8 +1,14 @@
 """The data sets the library knows by name."""
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Literal
+
+from lgan.catalogue.names import known
+
+__all__ = ["DATASETS", "FEATURES", "DatasetSpec", "dataset_spec"]
+
+# What a node can be told of itself, see `lgan.data.node_features`.
+FEATURES = ("labels", "attributes", "labels+attributes", "degree", "constant")
 
 
 @dataclass(frozen=True)
@@ -172,18 +178,10 @@ DATASETS: dict[str, DatasetSpec] = {
 
 
 def dataset_spec(name: str) -> DatasetSpec:
-    """The row of a data set.
+    """The row of a data set, or an error that names the nearest.
 
     Example:
         >>> dataset_spec("MUTAG").graphs
         188
     """
-    if name in DATASETS:
-        return DATASETS[name]
-    by_lower = {known.lower(): known for known in DATASETS}
-    close = get_close_matches(name.lower(), by_lower, n=1)
-    hint = f"Did you mean {by_lower[close[0]]!r}? " if close else ""
-    raise ValueError(
-        f"Expected the name of a known data set, got {name!r}. {hint}"
-        f"Choose one of {', '.join(DATASETS)}."
-    )
+    return DATASETS[known(name, DATASETS, "data set")]
