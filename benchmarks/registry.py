@@ -13,6 +13,7 @@ from benchmarks.epoch import epoch
 from benchmarks.explain import explain
 from benchmarks.import_time import import_time
 from benchmarks.large import large
+from benchmarks.molecules import molecules
 from benchmarks.paper import paper
 from benchmarks.prepare import prepare
 from benchmarks.product import product
@@ -53,6 +54,11 @@ BENCHMARKS: dict[str, BenchmarkSpec] = {
     "codes": BenchmarkSpec(codes, "Structural pair codes: their cost, and an epoch's", "cpu"),
     "explain": BenchmarkSpec(explain, "Edge explanations beside PyG's CaptumExplainer", "any"),
     "prepare": BenchmarkSpec(prepare, "COLLAB from its zip, and from the cache", "cpu"),
+    "molecules": BenchmarkSpec(
+        molecules,
+        "A table of 41,127 molecules as graphs, and from the cache, beside chemprop",
+        "cpu",
+    ),
     "scaling": BenchmarkSpec(scaling, "Time and memory of a layer against size", "any"),
     "large": BenchmarkSpec(large, "One large power-law graph beside scipy and igraph", "cpu"),
     "paper": BenchmarkSpec(paper, "Cross-validation of all six sets of the paper", "cuda"),
