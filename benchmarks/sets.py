@@ -10,7 +10,7 @@ from benchmarks.config import BenchConfig
 from benchmarks.peers import pyg_graphs
 from lgan.data import DATASETS, RawGraphs, load_raw, node_features, triangle_pairs
 from lgan.graph import GraphUnion
-from lgan.graph.segments import concat_ranges, lengths_to_ptr
+from lgan.graph.segments import concat_ranges
 from lgan.nn.readout import Readout
 
 __all__ = ["BothSides", "load_both", "sample_graphs"]
@@ -69,20 +69,7 @@ def sample_graphs(raw: RawGraphs, ids: Tensor) -> tuple[RawGraphs, Tensor]:
         ids: Graphs to keep, in rising order.
     """
     start = raw.node_ptr[ids]
-    length = raw.node_ptr[ids + 1] - start
-    nodes = concat_ranges(start, length)
-    name = torch.full((raw.num_nodes,), -1)
-    name[nodes] = torch.arange(nodes.numel())
-    kept = name[raw.pair_index[0]] >= 0
-    part = RawGraphs(
-        name=raw.name,
-        node_ptr=lengths_to_ptr(length),
-        pair_index=name[raw.pair_index[:, kept]],
-        y=raw.y[ids],
-        classes=raw.classes,
-        pair_labels=None if raw.pair_labels is None else raw.pair_labels[kept],
-    )
-    return part, nodes
+    return raw.select(ids), concat_ranges(start, raw.node_ptr[ids + 1] - start)
 
 
 def _features(name: str) -> str:

@@ -213,7 +213,7 @@ def test_missing_checkpoint_fails(lgan):
 
 def test_graph_without_edges_has_an_empty_explanation(triangles, lgan, monkeypatch):
     def lonely(name, **options) -> RawGraphs:
-        return RawGraphs(
+        return RawGraphs.numbered(
             name=name,
             node_ptr=torch.tensor([0, 2]),
             pair_index=torch.zeros(2, 0, dtype=torch.int64),

@@ -12,6 +12,7 @@ TINY = {
     "node_labels": "3\n2\n2\n5\n2\n",
     "node_attributes": "0.5, 1e1\n-1.25, 2\n0, 0\n.5, +3.\n1.5E-1, 4\n",
     "edge_labels": "0\n0\n1\n1\n2\n2\n1\n1\n",
+    "edge_attributes": ".5, 1\n.5, 1\n2, 3\n2, 3\n4, 5\n4, 5\n6, 7\n6, 7\n",
 }
 
 

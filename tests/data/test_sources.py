@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from lgan.catalogue import FEATURES
-from lgan.data import DATASETS, RawGraphs, load_raw, node_features, read_tu
+from lgan.data import DATASETS, Columns, RawGraphs, load_raw, node_features, read_tu
 from lgan.data.sources import GENERATORS
 
 Pack = Callable[..., Path]
@@ -67,7 +67,7 @@ def test_labels_and_degrees_are_categories(tiny: RawGraphs) -> None:
 
 def test_isolated_nodes_have_degree_0(tiny: RawGraphs) -> None:
     x, num_features = node_features(
-        replace(tiny, pair_index=tiny.pair_index[:, :0], pair_labels=None), "degree"
+        replace(tiny, pair_index=tiny.pair_index[:, :0], pairs=Columns.empty(0)), "degree"
     )
     assert (x.tolist(), num_features) == ([0] * 5, 1)
 
@@ -82,7 +82,7 @@ def test_labels_come_before_attributes(tiny: RawGraphs) -> None:
 
 @pytest.mark.parametrize("features", ["labels", "attributes", "labels+attributes"])
 def test_missing_features_are_refused(tiny: RawGraphs, features: str) -> None:
-    bare = replace(tiny, node_labels=None, node_attributes=None)
+    bare = replace(tiny, nodes=Columns.empty(tiny.num_nodes))
     with pytest.raises(ValueError, match=r"need node .*TINY\) without. Choose .*'degree'"):
         node_features(bare, features)
 
@@ -92,8 +92,9 @@ def test_attributes_that_are_not_finite_are_refused(tiny: RawGraphs, value: floa
     assert tiny.node_attributes is not None
     attributes = tiny.node_attributes.clone()
     attributes[2, 1] = value
+    broken = tiny.nodes.with_numbers(attributes, tiny.nodes.number_names)
     with pytest.raises(ValueError, match=r"must be finite, got .* at node 2 \(1 nodes"):
-        node_features(replace(tiny, node_attributes=attributes), "attributes")
+        node_features(replace(tiny, nodes=broken), "attributes")
 
 
 def test_unknown_features_are_refused(tiny: RawGraphs) -> None:

@@ -1,4 +1,5 @@
 import logging
+from dataclasses import replace
 
 import pytest
 import torch
@@ -48,7 +49,8 @@ def test_a_kernel_runs_from_its_name_to_a_result(tmp_path):
 def test_a_kernel_refuses_features_that_are_no_categories():
     settings = settings_for("wl", "triangles", features="attributes")
     raw = load_raw("triangles")
-    raw = raw.__class__(**{**vars(raw), "node_attributes": torch.rand(raw.num_nodes, 2)})
+    numbers = torch.rand(raw.num_nodes, 2)
+    raw = replace(raw, nodes=raw.nodes.with_numbers(numbers, ("attribute_1", "attribute_2")))
     with pytest.raises(ValueError, match=r"'wl' compares categories of nodes, got .*'attributes'"):
         run_kernel(settings, raw, _fold(raw.y))
 

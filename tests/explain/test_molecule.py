@@ -15,7 +15,7 @@ def graph_of(name: str, atoms: str, bonds: list[tuple[int, int, str]]) -> RawGra
     """A molecule in the labels of a set."""
     spec = MOLECULES[name]
     bonds = sorted(bonds)
-    return RawGraphs(
+    return RawGraphs.numbered(
         name=name,
         node_ptr=torch.tensor([0, len(atoms.split())]),
         pair_index=torch.tensor([bond[:2] for bond in bonds]).view(-1, 2).t().contiguous(),

@@ -2,6 +2,7 @@
 
 from lgan.catalogue import DATASETS, DatasetSpec, dataset_spec
 from lgan.data.cache import cache_key, load_tensors, locked, replaced, save_tensors, set_aside
+from lgan.data.columns import Columns
 from lgan.data.load import load, prepared_path
 from lgan.data.mirror import TU_URLS, fetch
 from lgan.data.raw import RawGraphs
@@ -20,6 +21,7 @@ from lgan.data.tu import read_tu
 __all__ = [
     "DATASETS",
     "TU_URLS",
+    "Columns",
     "DatasetSpec",
     "EgoLineGraph",
     "RawGraphs",

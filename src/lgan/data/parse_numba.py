@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from lgan.ops.jit import njit
 
-OK, NOT_A_NUMBER, OUT_OF_RANGE, WRONG_COUNT, BLANK_LINE = range(5)
+OK, NOT_A_NUMBER, OUT_OF_RANGE, WRONG_COUNT, BLANK_LINE, EMPTY_COLUMN = range(6)
 
 _TAB, _NEWLINE, _RETURN, _SPACE, _PLUS, _COMMA, _MINUS, _POINT = 9, 10, 13, 32, 43, 44, 45, 46
 _ZERO, _NINE, _UPPER_E, _LOWER_E = 48, 57, 69, 101
@@ -16,7 +16,12 @@ _EXACT_POWER = 22  # 10.0**22 is the last power of ten that a float64 holds exac
 
 @njit(nogil=True, cache=True)
 def _is_space(c: int) -> bool:
-    return c in (_SPACE, _COMMA, _TAB, _RETURN)
+    return c in (_SPACE, _TAB, _RETURN)
+
+
+@njit(nogil=True, cache=True)
+def _ends_number(c: int) -> bool:
+    return _is_space(c) or c in (_COMMA, _NEWLINE)
 
 
 @njit(nogil=True, cache=True)
@@ -81,7 +86,7 @@ def parse_lines(
     blank: bool,
     out: NDArray[np.float64],
 ) -> tuple[int, int, int, int, bool]:
-    """Numbers of a text of whole lines, separated by commas or spaces.
+    """Numbers of a text of whole lines, separated by spaces or by one comma each.
 
     Args:
         text: Bytes that end with a newline.
@@ -99,17 +104,26 @@ def parse_lines(
     """
     i, lines, count = 0, 0, 0
     while i < len(text):
-        line, column = i, 0
+        line, column, comma = i, 0, False
         while True:
             while _is_space(text[i]):
                 i += 1
+            if text[i] == _COMMA and column > 0 and not comma:
+                comma = True
+                i += 1
+                continue
+            if text[i] == _COMMA or (comma and text[i] == _NEWLINE):
+                while text[i] != _NEWLINE:
+                    i += 1
+                return lines, EMPTY_COLUMN, line, i, blank
+            comma = False
             if text[i] == _NEWLINE:
                 break
             if blank:
                 return lines, BLANK_LINE, line, i, blank
             begin = i
             value, i = _parse_number(text, begin)
-            if i == begin or not (text[i] == _NEWLINE or _is_space(text[i])):
+            if i == begin or not _ends_number(text[i]):
                 status = NOT_A_NUMBER
             elif column == columns:
                 status = WRONG_COUNT
@@ -120,7 +134,7 @@ def parse_lines(
             else:
                 status = OK
             if status != OK:
-                while text[i] != _NEWLINE and (status == WRONG_COUNT or not _is_space(text[i])):
+                while text[i] != _NEWLINE and (status == WRONG_COUNT or not _ends_number(text[i])):
                     i += 1
                 return lines, status, line if status == WRONG_COUNT else begin, i, blank
             out[count] = value

@@ -1,11 +1,24 @@
 """Graphs as they were read or generated."""
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from lgan.data.columns import Columns
+from lgan.graph.segments import concat_ranges, lengths_to_ptr
+from lgan.task import Kind, Task
+
+__all__ = ["RawGraphs"]
+
+# Defaults that depend on the sizes, told by their identity.
+_NO_COLUMNS = Columns.empty(0)
+_IN_ORDER = torch.empty(0, dtype=torch.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,24 +30,27 @@ class RawGraphs:
         node_ptr: The nodes of graph ``g`` are ``node_ptr[g]:node_ptr[g + 1]``.
         pair_index: Every undirected edge once, as ``u < v`` in node ids of the union, in
             lexicographic order and hence graph by graph.
-        y: The class of every graph, ``0..C - 1``.
-        classes: The class labels as the files spell them, in the order of ``y``.
-        node_labels: A category ``0..L - 1`` for every node.
-        node_attributes: Real attributes of every node.
-        pair_labels: The label (a bond type, say) of every pair.
+        nodes: Features of the nodes; none unless given.
+        pairs: Features of the pairs; none unless given.
+        targets: Columns with one value per graph, as the source spells them; maybe none.
+        task: What the source says of its targets: the order of classes, say. Where it says
+            nothing, the task is found from the values.
+        rows: The row of the source that every graph comes from; ``0, 1, …`` unless given.
+        errors: The rows that could not be read, each with the reason.
+        ids: What the source calls every graph: a SMILES, say.
+        featuriser: What made the features of nodes and pairs, with its options, where they are
+            computed from something else (molecules).
         ground_truth: Whether a pair belongs to a planted motif.
 
     Shapes:
-        ``node_ptr [G + 1]``, ``pair_index [2, P]``, ``y [G]``, ``node_labels [N]``,
-        ``node_attributes [N, A]``, ``pair_labels [P]``, ``ground_truth [P]``.
+        ``node_ptr [G + 1]``, ``pair_index [2, P]``, ``rows [G]``, ``ground_truth [P]``.
 
     Example:
         >>> path = RawGraphs(
         ...     name="path",
         ...     node_ptr=torch.tensor([0, 3]),
         ...     pair_index=torch.tensor([[0, 1], [1, 2]]),
-        ...     y=torch.tensor([0]),
-        ...     classes=("path",),
+        ...     nodes=Columns.of_categories({"element": ["C", "C", "O"]}),
         ... )
         >>> path.num_graphs, path.num_nodes, path.num_pairs
         (1, 3, 2)
@@ -43,11 +59,14 @@ class RawGraphs:
     name: str
     node_ptr: Tensor
     pair_index: Tensor
-    y: Tensor
-    classes: tuple[str, ...]
-    node_labels: Tensor | None = None
-    node_attributes: Tensor | None = None
-    pair_labels: Tensor | None = None
+    nodes: Columns = _NO_COLUMNS
+    pairs: Columns = _NO_COLUMNS
+    targets: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    task: Task | None = None
+    rows: Tensor = _IN_ORDER
+    errors: tuple[tuple[int, str], ...] = ()
+    ids: tuple[str, ...] | None = None
+    featuriser: Mapping[str, Any] | None = None
     ground_truth: Tensor | None = None
 
     def __post_init__(self) -> None:
@@ -58,15 +77,60 @@ class RawGraphs:
                 f"`node_ptr` of {self.name} must begin with 0 and never decrease, got "
                 f"{self.node_ptr[:8].tolist()}. Pass the cumulative number of nodes per graph."
             )
-        _check_field("y", self.y, torch.int64, (self.num_graphs,))
-        _check_field("node_labels", self.node_labels, torch.int64, (self.num_nodes,))
-        _check_field("node_attributes", self.node_attributes, torch.float32, (self.num_nodes, None))
-        _check_field("pair_labels", self.pair_labels, torch.int64, (self.num_pairs,))
-        _check_field("ground_truth", self.ground_truth, torch.bool, (self.num_pairs,))
-        _check_categories("y", self.y, self.num_classes)
-        if self.node_labels is not None:
-            _check_categories("node_labels", self.node_labels, None)
         self._check_pairs()
+        if self.nodes is _NO_COLUMNS:
+            object.__setattr__(self, "nodes", Columns.empty(self.num_nodes))
+        if self.pairs is _NO_COLUMNS:
+            object.__setattr__(self, "pairs", Columns.empty(self.num_pairs))
+        if self.rows is _IN_ORDER:
+            object.__setattr__(self, "rows", torch.arange(self.num_graphs))
+        _check_field("rows", self.rows, torch.int64, (self.num_graphs,))
+        _check_field("ground_truth", self.ground_truth, torch.bool, (self.num_pairs,))
+        _check_length("nodes", len(self.nodes), self.num_nodes)
+        _check_length("pairs", len(self.pairs), self.num_pairs)
+        for target, values in self.targets.items():
+            _check_length(f"targets[{target!r}]", len(values), self.num_graphs)
+        if self.ids is not None:
+            _check_length("ids", len(self.ids), self.num_graphs)
+
+    @staticmethod
+    def numbered(
+        name: str,
+        node_ptr: Tensor,
+        pair_index: Tensor,
+        *,
+        y: Tensor,
+        classes: tuple[str, ...],
+        node_labels: Tensor | None = None,
+        pair_labels: Tensor | None = None,
+        ground_truth: Tensor | None = None,
+    ) -> "RawGraphs":
+        """Graphs whose classes and labels are numbers from 0 on already.
+
+        Example:
+            >>> RawGraphs.numbered(
+            ...     "edge", torch.tensor([0, 2]), torch.tensor([[0], [1]]),
+            ...     y=torch.tensor([1]), classes=("no", "yes"),
+            ... ).targets
+            {'class': ['yes']}
+        """
+        _check_field("y", y, torch.int64, (None,))
+        if len(y) and not 0 <= int(y.min()) <= int(y.max()) < len(classes):
+            raise ValueError(
+                f"`y` must hold classes from 0 to {len(classes) - 1}, got values from "
+                f"{int(y.min())} to {int(y.max())}. Number the classes from 0."
+            )
+        kind: Kind = "binary" if len(classes) == 2 else "multiclass"
+        return RawGraphs(
+            name=name,
+            node_ptr=node_ptr,
+            pair_index=pair_index,
+            nodes=_NO_COLUMNS if node_labels is None else _numbered(node_labels),
+            pairs=_NO_COLUMNS if pair_labels is None else _numbered(pair_labels),
+            targets={"class": [classes[k] for k in y.tolist()]},
+            task=Task(kind, ("class",), classes) if len(classes) > 1 else None,
+            ground_truth=ground_truth,
+        )
 
     @property
     def num_graphs(self) -> int:
@@ -83,31 +147,108 @@ class RawGraphs:
         """The number of undirected edges ``P`` of all graphs together."""
         return self.pair_index.shape[1]
 
+    @cached_property
+    def known_task(self) -> Task:
+        """The task that the source names, or that its targets ask for."""
+        if not self.targets:
+            raise ValueError(
+                f"{self.name} must have targets to learn from, got none. Name the column, or the "
+                "attribute of a graph, that is to be predicted."
+            )
+        return self.task or Task.infer(self.targets)
+
+    @cached_property
+    def y(self) -> Tensor:
+        """The targets of every graph: classes ``[G]``, or numbers ``[G, T]``."""
+        return self.known_task.encode(self.targets)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The class names in the order of ``y``; none for a regression."""
+        return self.known_task.classes
+
     @property
     def num_classes(self) -> int:
         """The number of classes ``C``."""
         return len(self.classes)
 
+    @cached_property
+    def node_labels(self) -> Tensor | None:
+        """The first column of categories of the nodes (a label, an element), ``[N]`` or none."""
+        return self.nodes.categories[:, 0].long() if self.nodes.names else None
+
+    @property
+    def node_attributes(self) -> Tensor | None:
+        """The numbers of the nodes ``[N, A]``, or none."""
+        return self.nodes.numbers if self.nodes.number_names else None
+
+    @cached_property
+    def pair_labels(self) -> Tensor | None:
+        """The first column of categories of the pairs (a bond type, say), ``[P]`` or none."""
+        return self.pairs.categories[:, 0].long() if self.pairs.names else None
+
+    def select(self, graphs: Sequence[int] | Tensor) -> "RawGraphs":
+        """Some of the graphs, in any order, as a set of its own.
+
+        Example:
+            >>> from lgan.data import load_raw
+            >>> load_raw("triangles").select([3, 0]).y.tolist()
+            [1, 0]
+        """
+        chosen = torch.as_tensor(graphs, dtype=torch.int64).reshape(-1)
+        start, length = self.node_ptr[chosen], self.node_ptr[chosen + 1] - self.node_ptr[chosen]
+        node_ptr = lengths_to_ptr(length)
+        pair_ptr = torch.searchsorted(self.pair_index[0].contiguous(), self.node_ptr)
+        pair_length = pair_ptr[chosen + 1] - pair_ptr[chosen]
+        nodes = concat_ranges(start, length)
+        pairs = concat_ranges(pair_ptr[chosen], pair_length)
+        shift = torch.repeat_interleave(node_ptr[:-1] - start, pair_length)
+        places = chosen.tolist()
+        return replace(
+            self,
+            node_ptr=node_ptr,
+            pair_index=self.pair_index[:, pairs] + shift,
+            nodes=self.nodes[nodes],
+            pairs=self.pairs[pairs],
+            targets={name: [column[g] for g in places] for name, column in self.targets.items()},
+            task=self._task_of_all(),
+            rows=self.rows[chosen],
+            ids=None if self.ids is None else tuple(self.ids[g] for g in places),
+            ground_truth=None if self.ground_truth is None else self.ground_truth[pairs],
+        )
+
+    def _task_of_all(self) -> Task | None:
+        """The task where there is one; a few graphs may not show all classes."""
+        try:
+            return self.known_task
+        except ValueError:
+            return None
+
     def content_sha256(self) -> str:
         """A checksum of what the set holds, whichever way its files were packed.
 
-        It covers everything that is read from files (not the name, not ``ground_truth``).
+        It covers what is read from files (not the name, not ``ground_truth``), categories by
+        their places in the vocabulary.
         """
-        digest = hashlib.sha256("\n".join(self.classes).encode())
-        for field in (
-            "node_ptr",
-            "pair_index",
-            "y",
-            "node_labels",
-            "node_attributes",
-            "pair_labels",
-        ):
-            tensor: Tensor | None = getattr(self, field)
+        known = self.known_task if self.targets else None
+        digest = hashlib.sha256("\n".join(known.classes if known else ()).encode())
+        fields = {
+            "node_ptr": self.node_ptr,
+            "pair_index": self.pair_index,
+            "y": self.y if known else None,
+            "node_labels": self.node_labels,
+            "node_attributes": self.node_attributes,
+            "pair_labels": self.pair_labels,
+            "pair_attributes": self.pairs.numbers if self.pairs.number_names else None,
+            "more_node_labels": self.nodes.categories[:, 1:] if len(self.nodes.names) > 1 else None,
+            "more_pair_labels": self.pairs.categories[:, 1:] if len(self.pairs.names) > 1 else None,
+        }
+        for name, tensor in fields.items():
             if tensor is None:
                 continue
             array = np.ascontiguousarray(tensor.numpy())
             array = array.astype(array.dtype.newbyteorder("<"), copy=False)
-            digest.update(f"\n{field} {array.dtype.str} {array.shape}\n".encode())
+            digest.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode())
             digest.update(array.reshape(-1).view(np.uint8).data)
         return digest.hexdigest()
 
@@ -154,13 +295,15 @@ def _check_field(
         )
 
 
-def _check_categories(name: str, values: Tensor, count: int | None) -> None:
-    if len(values) == 0:
-        return
-    low, high = int(values.min()), int(values.max())
-    if low < 0 or (count is not None and high >= count):
-        wanted = "0 or more" if count is None else f"from 0 to {count - 1}"
+def _check_length(name: str, got: int, expected: int) -> None:
+    if got != expected:
         raise ValueError(
-            f"`{name}` must hold categories {wanted}, got values from {low} to {high}. "
-            "Number the categories from 0."
+            f"`{name}` must have {expected} rows, got {got}. Give one for every graph, node or "
+            "pair."
         )
+
+
+def _numbered(labels: Tensor) -> Columns:
+    """A column of labels that are numbers from 0 on."""
+    count = int(labels.max()) + 1 if len(labels) else 0
+    return Columns(labels.int()[:, None], ("label",), (tuple(map(str, range(count))),))

@@ -84,26 +84,22 @@ def node_features(raw: RawGraphs, features: str) -> tuple[Tensor, int]:
     """
     match features:
         case "labels":
-            return _categories(_labels(raw))
+            return _labels(raw), len(raw.nodes.vocabularies[0])
         case "degree":
-            return _categories(torch.bincount(raw.pair_index.reshape(-1), minlength=raw.num_nodes))
+            degree = torch.bincount(raw.pair_index.reshape(-1), minlength=raw.num_nodes)
+            return degree, int(degree.max()) + 1 if len(degree) else 1
         case "constant":
             return torch.zeros(raw.num_nodes, dtype=torch.int64), 1
         case "attributes":
             x = _attributes(raw)
         case "labels+attributes":
-            labels, num_labels = _categories(_labels(raw))
-            one_hot = F.one_hot(labels, num_labels).float()
+            one_hot = F.one_hot(_labels(raw), len(raw.nodes.vocabularies[0])).float()
             x = torch.cat([one_hot, _attributes(raw)], dim=1)
         case _:
             raise ValueError(
                 f"`features` must be one of {', '.join(FEATURES)}, got {features!r}. Choose one."
             )
     return x, x.shape[1]
-
-
-def _categories(values: Tensor) -> tuple[Tensor, int]:
-    return values, int(values.max()) + 1 if len(values) else 1
 
 
 def _labels(raw: RawGraphs) -> Tensor:

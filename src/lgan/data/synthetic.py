@@ -241,7 +241,7 @@ def _union(
     ends = np.sort(np.concatenate(edges) + offset[:, None], axis=1)
     order = np.lexsort((ends[:, 1], ends[:, 0]))
     truth = None if planted is None else torch.from_numpy(np.concatenate(planted)[order])
-    return RawGraphs(
+    return RawGraphs.numbered(
         name=name,
         node_ptr=torch.from_numpy(node_ptr),
         pair_index=torch.from_numpy(np.ascontiguousarray(ends[order].T)),

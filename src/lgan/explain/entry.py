@@ -6,9 +6,6 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from lgan.data import RawGraphs, node_features
 from lgan.explain.atoms import MOLECULES
 from lgan.explain.attribution import Attribution
@@ -116,33 +113,7 @@ def select_graphs(raw: RawGraphs, ids: Sequence[int]) -> RawGraphs:
         >>> select_graphs(load_raw("triangles"), [3, 0]).y.tolist()
         [1, 0]
     """
-    first = raw.pair_index[0].contiguous()
-    sizes, nodes, pairs = [0], [], []
-    shifts = []
-    for graph in ids:
-        start, end = raw.node_ptr[graph : graph + 2].tolist()
-        low, high = torch.searchsorted(first, torch.tensor([start, end])).tolist()
-        nodes.append(torch.arange(start, end))
-        pairs.append(torch.arange(low, high))
-        shifts.append(torch.full((high - low,), sizes[-1] - start))
-        sizes.append(sizes[-1] + end - start)
-    empty = torch.zeros(0, dtype=torch.int64)
-    node, pair = torch.cat([*nodes, empty]), torch.cat([*pairs, empty])
-
-    def at(field: Tensor | None, place: Tensor) -> Tensor | None:
-        return None if field is None else field[place]
-
-    return RawGraphs(
-        name=raw.name,
-        node_ptr=torch.tensor(sizes),
-        pair_index=raw.pair_index[:, pair] + torch.cat([*shifts, empty]),
-        y=raw.y[torch.tensor(list(ids), dtype=torch.int64)],
-        classes=raw.classes,
-        node_labels=at(raw.node_labels, node),
-        node_attributes=at(raw.node_attributes, node),
-        pair_labels=at(raw.pair_labels, pair),
-        ground_truth=at(raw.ground_truth, pair),
-    )
+    return raw.select(ids)
 
 
 def uncompressed(

@@ -55,7 +55,7 @@ class Molecule:
 
     def graph(self, dataset: str) -> RawGraphs:
         """The molecule as a set of one graph in the labels of ``dataset``; the class is a blank."""
-        return RawGraphs(
+        return RawGraphs.numbered(
             name=dataset,
             node_ptr=torch.tensor([0, len(self.labels)]),
             pair_index=self.pair_index,

@@ -25,7 +25,9 @@ def raw_of() -> Callable[[Sequence[nx.Graph]], Read]:
             labels += [graph.nodes[node].get("label", 0) for node in graph]
         index = torch.tensor(sorted(pairs), dtype=torch.int64).reshape(-1, 2).T.contiguous()
         y = torch.arange(len(graphs)) % 2
-        raw = RawGraphs("test", torch.from_numpy(start), index, y, ("even", "odd"))
+        raw = RawGraphs.numbered(
+            "test", torch.from_numpy(start), index, y=y, classes=("even", "odd")
+        )
         return raw, torch.tensor(labels, dtype=torch.int64)
 
     return raw_of

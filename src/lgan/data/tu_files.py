@@ -1,0 +1,200 @@
+"""The files of a TU set, inside their zip archive or in a folder."""
+
+import lzma
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+__all__ = ["CHUNK", "LAYOUT", "TUFiles", "open_tu"]
+
+CHUNK = 1 << 24  # bytes of text read at a time
+LAYOUT = "Use an archive in the layout of the TU Dortmund collection"
+
+
+@dataclass
+class TUFiles:
+    """The files of one data set, by their parts: ``A``, ``graph_indicator`` and so on."""
+
+    path: Path
+    name: str
+    archive: zipfile.ZipFile | None
+    members: dict[str, zipfile.ZipInfo | Path]  # by file name in lower case, without the folder
+    progress: Callable[[float], None] | None
+    done: int = 0
+    total: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.total = max(1, sum(_size(member) for member in self.members.values()))
+
+    def file(self, part: str) -> str:
+        """The name of the file of a part."""
+        return f"{self.name}_{part}.txt"
+
+    def has(self, part: str) -> bool:
+        """Whether there is such a file."""
+        return self.file(part).lower() in self.members
+
+    def where(self, part: str) -> str:
+        """The file and where it is, for messages."""
+        return f"{self.file(part)} in {self.path}"
+
+    def listing(self) -> str:
+        """The files there are, for messages."""
+        return (
+            ", ".join(sorted(_file_name(m) for m in self.members.values())) or "none of its files"
+        )
+
+    def lines(self, part: str) -> Iterator[bytes]:
+        """The text of a file in pieces that end with a newline."""
+        rest = b""
+        with self._unpacking(), self._opened(self.members[self.file(part).lower()]) as stream:
+            while piece := stream.read(CHUNK):
+                self.done += len(piece)
+                if self.progress is not None:
+                    self.progress(min(1.0, self.done / self.total))
+                text = rest + piece if rest else piece
+                cut = text.rfind(b"\n") + 1
+                rest = text[cut:]
+                if len(rest) > CHUNK:
+                    raise ValueError(
+                        f"{self.where(part)}: expected lines of text, got one of more than {CHUNK} "
+                        f"bytes. {LAYOUT}."
+                    )
+                if cut:
+                    yield text[:cut]
+        if rest:
+            yield rest + b"\n"
+
+    def _opened(self, member: zipfile.ZipInfo | Path) -> IO[bytes]:
+        if isinstance(member, Path):
+            return member.open("rb")
+        assert self.archive is not None
+        return self.archive.open(member)
+
+    @contextmanager
+    def _unpacking(self) -> Iterator[None]:
+        if self.archive is None:
+            yield
+        else:
+            with _unpacking(self.path):
+                yield
+
+
+@contextmanager
+def open_tu(
+    path: Path, name: str | None = None, progress: Callable[[float], None] | None = None
+) -> Iterator[TUFiles]:
+    """The files of a set, of which those that every set has are there.
+
+    Args:
+        path: A zip archive, of which nothing is extracted, or a folder.
+        name: The name of the set, as in the file names; by default that of the only set there.
+        progress: Called with the fraction read.
+    """
+    path = Path(path)
+    if path.is_dir():
+        files = [(file.name, file) for file in sorted(path.iterdir()) if file.is_file()]
+        yield _checked(path, name, None, files, progress)
+        return
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"Expected the archive of {name or 'a TU set'} at {path}, got no such file. "
+            "Check the path, or the folder given as mirror."
+        )
+    with _unpacking(path):
+        archive = zipfile.ZipFile(path)
+    with archive:
+        members = []
+        for member in archive.infolist():
+            _check_inside(path, member)
+            if not member.is_dir():
+                members.append((PurePosixPath(member.filename).name, member))
+        yield _checked(path, name, archive, members, progress)
+
+
+def _checked(
+    path: Path,
+    name: str | None,
+    archive: zipfile.ZipFile | None,
+    found: list[tuple[str, zipfile.ZipInfo]] | list[tuple[str, Path]],
+    progress: Callable[[float], None] | None,
+) -> TUFiles:
+    name = name or _only_name(path, [file for file, _ in found])
+    members: dict[str, zipfile.ZipInfo | Path] = {}
+    for file, member in found:
+        if not file.lower().startswith(f"{name}_".lower()):
+            continue
+        if file.lower() in members:
+            raise ValueError(
+                f"{path} must hold every file once, got {file} twice, in different folders or "
+                "spelled with other capitals. Remove one of them."
+            )
+        members[file.lower()] = member
+    files = TUFiles(path, name, archive, members, progress)
+    for part in ("A", "graph_indicator"):
+        if not files.has(part):
+            raise ValueError(
+                f"{path} lacks the file {files.file(part)}: expected it among the files of "
+                f"{name}, got {files.listing()}. {LAYOUT}."
+            )
+    return files
+
+
+def _only_name(path: Path, files: list[str]) -> str:
+    end = "_a.txt"
+    found = [file for file in files if file.lower().endswith(end) and not file.startswith(".")]
+    names = sorted({file[: -len(end)] for file in found})
+    if len(names) != 1:
+        got = ", ".join(f"{name}_A.txt" for name in names) if names else "no such file"
+        raise ValueError(
+            f"Expected one TU set in {path}, with a file NAME_A.txt, got {got}. {LAYOUT}."
+        )
+    return names[0]
+
+
+@contextmanager
+def _unpacking(archive: Path) -> Iterator[None]:
+    """Whatever the readers of zip files raise, as one clear error."""
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError) as error:
+        raise _damaged(archive, error) from error
+    except OSError as error:
+        if error.errno is not None:  # the disk's fault, not the archive's
+            raise
+        raise _damaged(archive, error) from error  # what bzip2 raises
+    except (NotImplementedError, RuntimeError) as error:
+        raise ValueError(
+            f"{archive} cannot be unpacked: expected a plain zip archive (stored, deflate, bzip2 "
+            f"or LZMA, no password), got {error}. Pack it again."
+        ) from error
+
+
+def _damaged(archive: Path, error: Exception) -> ValueError:
+    return ValueError(
+        f"{archive} is damaged or truncated: expected a complete zip archive, got "
+        f"{type(error).__name__}: {error}. Delete it and fetch it again."
+    )
+
+
+def _check_inside(archive: Path, member: zipfile.ZipInfo) -> None:
+    # Nothing is extracted here, but users unpack what we have accepted.
+    path = member.orig_filename.replace("\\", "/")
+    if path.startswith("/") or re.match(r"[A-Za-z]:", path) or ".." in path.split("/"):
+        raise ValueError(
+            f"{archive} is unsafe: expected members inside one folder, got the path "
+            f"{member.orig_filename!r}, which leaves it. Do not unpack it; get it from elsewhere."
+        )
+
+
+def _file_name(member: zipfile.ZipInfo | Path) -> str:
+    return member.name if isinstance(member, Path) else PurePosixPath(member.filename).name
+
+
+def _size(member: zipfile.ZipInfo | Path) -> int:
+    return member.stat().st_size if isinstance(member, Path) else member.file_size
