@@ -184,7 +184,6 @@ def _list_bonds(
     mol: Any, bonds: _Distinct, ends: list[tuple[int, int]], start: int, *, marked: bool
 ) -> None:
     ids, append, bond_at = bonds.ids, bonds.codes.append, mol.GetBondWithIdx
-    ring = {bond for members in mol.GetRingInfo().BondRings() for bond in members}
     for i in range(mol.GetNumBonds()):
         bond = bond_at(i)
         u, v = bond.GetBeginAtomIdx() + start, bond.GetEndAtomIdx() + start
@@ -192,7 +191,7 @@ def _list_bonds(
         key = (
             bond.GetBondType(),
             bond.GetIsConjugated(),
-            i in ring,
+            bond.IsInRing(),
             bond.GetStereo() if marked else 0,
         )
         append(ids.setdefault(key, len(ids)))

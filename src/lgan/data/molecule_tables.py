@@ -241,8 +241,7 @@ def _blocks(
     if isinstance(source, str | Path):
         table = open_table(source, encoding=encoding, separator=separator)
         return table.path.name, table.names, table.blocks(rows)
-    names = tuple(source.keys())  # of a mapping or of a DataFrame
-    columns = {name: source[name] for name in names}
+    columns = {str(name): source[name] for name in source.keys()}  # noqa: SIM118  (DataFrames too)
     lengths = {len(cells) for cells in columns.values()}
     if len(lengths) != 1:
         raise ValueError(f"Columns must have the same length, got {sorted(lengths)}.")
@@ -253,7 +252,7 @@ def _blocks(
                 first, {name: list(cells[first : first + rows]) for name, cells in columns.items()}
             )
 
-    return "table", names, blocks()
+    return "table", tuple(columns), blocks()
 
 
 def _existing(name: str, names: Sequence[str], what: str) -> str:
