@@ -132,7 +132,8 @@ def _measured(command: list[str], *, library: bool = True) -> Measured:
         if process.returncode:
             last = (err.read().strip().splitlines() or ["nothing said"])[-1]
             raise ValueError(
-                f"`{Path(command[0]).name} {' '.join(command[1:3])}` must succeed, got: {last}"
+                f"`{Path(command[0]).name} {' '.join(command[1:3])}` must succeed, got exit code "
+                f"{process.returncode} at {peak / 2**20:,.0f} MiB: {last}"
             )
         return Measured(json.loads(out.read().strip().splitlines()[-1]), peak)
 
