@@ -171,7 +171,10 @@ def test_smiles_without_rdkit_name_the_package(mutag, lgan, monkeypatch):
 def test_set_with_other_features_fails(mutag, lgan):
     ran = lgan("explain", mutag, "--dataset", "triangles", "--index", 0)
     assert ran.code == 1
-    assert "with 7 features and 2 classes, but triangles has 1 and 2. Train a model on" in ran.err
+    assert (
+        "trained on MUTAG, but triangles has 1 features, not 7. Train a model on triangles"
+        in ran.err
+    )
 
 
 def test_set_without_the_features_of_the_model_fails(lgan, tmp_path):

@@ -1,4 +1,5 @@
 import csv
+import errno
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ import torch
 
 from lgan import CVResult
 from lgan.cli import training
-from lgan.data import load_tensors
+from lgan.data import load_raw, load_tensors
 from lgan.train.checkpoint import Checkpoint
 
 SMALL = ["--hidden", 8, "--layers", 2, "--device", "cpu", "--folds", 3]
@@ -342,37 +343,62 @@ def test_predict_agrees_with_training(model, lgan, tmp_path):
     trained = lgan("train", "triangles", "--model", model, *QUICK, "--output", "out", "--json")
     ran = lgan("predict", "out/model.safetensors", "triangles", "--output", "p/x.csv", "--json")
     assert ran.code == 0, ran.err
-    assert len(ran.json["predictions"]) == 200
     assert sum(map(sum, ran.json["confusion"])) == 200
     with (tmp_path / "p" / "x.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert [int(row["predicted"]) for row in rows] == ran.json["predictions"]
-    right = sum(row["class"] == row["predicted"] for row in rows)
+    assert rows == [{key: str(value) for key, value in row.items()} for row in ran.json["rows"]]
+    right = sum(row["class"] == row["class_predicted"] for row in rows)
     assert ran.json["accuracy"] == pytest.approx(right / 200)
     stored = Checkpoint.load(tmp_path / "out" / "model.safetensors")
     assert (stored.model, stored.dataset, stored.features) == (model, "triangles", "labels")
     assert trained.json["held_out"] == stored.info["held_out"]
+    held_out = [row for row in rows if not row["seen"]]
+    right = sum(row["class"] == row["class_predicted"] for row in held_out)
+    assert trained.json["accuracy"] == pytest.approx(right / len(held_out))
+
+
+def test_predictions_have_names_probabilities_and_what_was_seen(trained, lgan):
+    ran = lgan("predict", trained, "triangles", "--json")
+    raw = load_raw("triangles")
+    columns = [f"class_probability_{name}" for name in raw.classes]
+    rows, stored = ran.json["rows"], Checkpoint.load(trained)
+    assert list(rows[0]) == ["graph", "class", "class_predicted", *columns, "seen", "error"]
+    for graph, row in enumerate(rows):
+        assert (row["graph"], row["class"]) == (graph, raw.classes[int(raw.y[graph])])
+        assert sum(row[column] for column in columns) == pytest.approx(1, abs=1e-5)
+        assert row[f"class_probability_{row['class_predicted']}"] >= 0.5
+        assert row["seen"] == ("" if graph in stored.info["held_out_graphs"] else "yes")
+    other = lgan("predict", trained, "triangles", "--seed", 1, "--json")  # other graphs
+    assert {row["seen"] for row in other.json["rows"]} == {""}
 
 
 def test_predict_shows_a_table(trained, lgan):
     ran = lgan("predict", trained, "triangles")
     assert ran.code == 0
     assert "on 200 graphs" in " ".join(ran.out.split())
-    assert "Graphs the model was trained on are among them." in " ".join(ran.out.split())
+    assert "The model was trained on 132 of them." in " ".join(ran.out.split())
 
 
-def test_predict_on_a_set_with_other_classes_fails(trained, lgan):
-    ran = lgan("predict", trained, "csl", "--json")
+@pytest.mark.parametrize(
+    ("dataset", "difference"),
+    [
+        ("csl", "has other features: 'csl label 0' in place of 'triangles label 0'"),
+        # as many features and classes, which mean something else
+        ("motifs-ba", "has other features: 'motifs-ba label 0' in place of 'triangles label 0'"),
+    ],
+)
+def test_predict_on_a_set_that_means_something_else_fails(dataset, difference, trained, lgan):
+    ran = lgan("predict", trained, dataset, "--json")
     assert ran.code == 1
     assert ran.json["error"].startswith("The model was trained on triangles")
-    assert "trained on triangles with 1 features and 2 classes, but csl has 1 and 10" in ran.err
+    assert f"The model was trained on triangles, but {dataset} {difference}" in ran.err
 
 
 @pytest.mark.data
 def test_predict_on_a_set_with_other_features_fails(trained, lgan, mirror):
     ran = lgan("predict", trained, "MUTAG", "--mirror", mirror)
     assert ran.code == 1
-    assert "with 1 features and 2 classes, but MUTAG has 7 and 2. Train a model on" in ran.err
+    assert "but MUTAG has 7 features, not 1. Train a model on MUTAG" in ran.err
     without = lgan("predict", trained, "IMDB-BINARY", "--mirror", mirror)
     assert without.code == 1
     assert "need node labels, got a set (IMDB-BINARY) without" in without.err
@@ -416,3 +442,79 @@ def test_a_kernel_has_no_state_to_go_on_from(lgan, tmp_path):
     assert ran.code == 2
     assert "wl keeps no state" in ran.err
     assert (tmp_path / "out" / "result.json").exists()
+
+
+@pytest.mark.parametrize("command", ["cv", "train"])
+@pytest.mark.parametrize("how", [[], ["--resume"], ["--overwrite"]], ids=str)
+def test_a_folder_that_a_live_run_writes_to_is_refused(command, how, lgan, tmp_path):
+    hold = "import sys\nfrom lgan.train.run_lock import run_lock\n"
+    hold += "with run_lock('out'): print('held', flush=True); sys.stdin.read()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "held\n"
+    (tmp_path / "out" / "result.json").write_text("the run's" if how else "")
+    if not how:
+        (tmp_path / "out" / "result.json").unlink()
+    held = {path: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    ran = lgan(command, "triangles", *QUICK, "--output", "out", *how)
+    assert ran.code == 1
+    assert "Another run is writing to out. Wait for its end, or choose another" in ran.err
+    assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir()} == held
+    process.kill()
+    process.communicate()
+
+
+def test_of_two_runs_that_begin_together_the_second_does_not_replace_the_first(
+    lgan, tmp_path, monkeypatch
+):
+    """Both find the folder empty; the other one ends while this one reads its data."""
+    load_union = training.load_union
+
+    def slowly(*arguments: object, **options: object) -> object:
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "result.json").write_text("of the other")
+        return load_union(*arguments, **options)
+
+    monkeypatch.setattr(training, "load_union", slowly)
+    ran = lgan("cv", "triangles", *QUICK, "--output", "out")
+    assert ran.code == 2
+    assert "out already holds a run (result.json)" in ran.err
+    assert (tmp_path / "out" / "result.json").read_text() == "of the other"
+
+
+@pytest.mark.parametrize("command", ["cv", "train"])
+def test_an_old_run_stays_where_the_new_one_cannot_be_written(command, lgan, tmp_path, monkeypatch):
+    assert lgan(command, "triangles", *QUICK, "--output", "out").code == 0
+    held = {path: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("lgan.train.state.save_tensors", full)
+        ran = lgan(command, "triangles", *QUICK, "--output", "out", "--overwrite", "--seed", 1)
+    assert ran.code == 1
+    assert "No space left on device" in ran.err
+    assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir()} == held
+    assert lgan(command, "triangles", *QUICK, "--output", "out", "--overwrite").code == 0
+    assert not (tmp_path / "out" / ".replaced").exists()
+
+
+@pytest.mark.parametrize("command", ["cv", "train"])
+def test_a_learning_rate_that_is_too_large_ends_in_words(command, lgan, tmp_path):
+    run = [command, "triangles", *SMALL, "--epochs", 30, "--iterations", 2, "--lr", 1e30]
+    ran = lgan(*run, "--output", "out")
+    assert ran.code == 1
+    assert "Training is no longer finite: in epoch" in ran.err
+    assert "Choose a smaller learning rate (`lr`, now 1e+30)" in ran.err
+    assert not (tmp_path / "out" / "result.json").exists()
+    assert not (tmp_path / "out" / "model.safetensors").exists()
+
+
+@pytest.mark.parametrize("command", ["cv", "train"])
+def test_a_width_beyond_the_memory_ends_in_words(command, lgan, tmp_path):
+    ran = lgan(command, "triangles", "--hidden", 10_000_000, "--device", "cpu", "--output", "out")
+    assert ran.code == 1
+    assert "Choose a smaller width (`hidden`)" in ran.err
+    assert "Traceback" not in ran.err

@@ -6,7 +6,16 @@ import torch
 
 import lgan
 from lgan.data import load_raw, stratified_folds
-from lgan.experiment import factory, network_spec, prepare, run_kernel, run_network, settings_for
+from lgan.experiment import (
+    factory,
+    feature_names,
+    network_spec,
+    prepare,
+    run_kernel,
+    run_network,
+    settings_for,
+    variant,
+)
 from lgan.experiment.run import _placed
 
 
@@ -74,3 +83,33 @@ def test_a_data_set_larger_than_the_budget_stays_in_main_memory(caplog):
         assert _placed(union, torch.device("cuda"), budget=union.nbytes - 1) is union
     assert "batches are moved to the GPU one by one" in caplog.text
     assert _placed(union, torch.device("cpu"), budget=1) is union
+
+
+@pytest.mark.parametrize(("model", "option"), [("dgcnn", "k"), ("patchy-san", "num_fields")])
+def test_the_record_holds_the_options_that_the_data_decide(model, option):
+    settings = settings_for(model, "triangles", epochs=1, iterations=1, hidden=4)
+    assert option not in settings.options
+    union = prepare(settings)
+    [result] = run_network(settings, union, _fold(union.y))
+    assert result.model[option] == variant(settings, union).factory.keywords[option] > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "features", "expected"),
+    [
+        ("csl", "labels", ("csl label 0",)),
+        ("csl", "constant", ("constant",)),
+        ("csl", "degree", ("degree 0", "degree 1", "degree 2", "degree 3", "degree 4")),
+    ],
+)
+def test_features_have_names_that_say_what_they_mean(name, features, expected):
+    assert feature_names(load_raw(name), features) == expected
+
+
+def test_attributes_have_names_behind_the_labels():
+    raw = load_raw("csl")
+    raw = replace(raw, node_attributes=torch.rand(raw.num_nodes, 2))
+    attributes = ("csl attribute 0", "csl attribute 1")
+    assert feature_names(raw, "attributes") == attributes
+    assert feature_names(raw, "labels+attributes") == ("csl label 0", *attributes)
+    assert feature_names(raw, "labels") == ("csl label 0",)

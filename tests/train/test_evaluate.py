@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from lgan import GraphUnion, predict
+from lgan.graph import GraphBatch
 from lgan.train import evaluate
 from lgan.train.evaluate import HeldOut
 from lgan.train.stack import unstack
@@ -28,10 +29,9 @@ def _alone(together, build, k):
 
 def test_each_model_answers_for_its_own_graphs(models, union):
     together, build = models
-    right = HeldOut(union, HELD_OUT).correct(together)
+    found = HeldOut(union, HELD_OUT).outputs(together)
     for k, ids in enumerate(HELD_OUT):
-        guess = predict(_alone(together, build, k), union, ids).argmax(-1)
-        assert torch.equal(right[k], guess == union.y[ids])
+        torch.testing.assert_close(found[k], predict(_alone(together, build, k), union, ids))
 
 
 def test_one_shared_pass_gives_the_same_answers(models, union):
@@ -40,16 +40,16 @@ def test_one_shared_pass_gives_the_same_answers(models, union):
     # What a GPU does, forced on the CPU.
     everything = torch.unique(torch.cat(HELD_OUT))
     shared.groups = [evaluate._Group(slice(0, 3), everything)]
-    shared.places = [evaluate._places(shared.groups[0], HELD_OUT)]
+    shared.places = [evaluate._places(shared.groups[0], HELD_OUT, union.device)]
     shared.batches = [[union.batch(everything)]]
-    for a, b in zip(alone.correct(together), shared.correct(together), strict=True):
-        assert torch.equal(a, b)
+    for a, b in zip(alone.outputs(together), shared.outputs(together), strict=True):
+        torch.testing.assert_close(a, b)
 
 
 def test_a_model_alone_in_a_shared_pass_finds_its_graphs_in_their_order():
     # The test graphs come before those of the inner hold-out; the pass has all of them sorted.
     mine = torch.tensor([5, 7, 0, 2])
-    places = evaluate._places(evaluate._Group(slice(0, 1), mine.sort().values), [mine])
+    places = evaluate._places(evaluate._Group(slice(0, 1), mine.sort().values), [mine], mine.device)
     assert mine.sort().values[places[0]].tolist() == [5, 7, 0, 2]
 
 
@@ -58,10 +58,9 @@ def test_models_with_the_same_graphs_are_tested_together(models, union):
     first, second = torch.tensor([5, 9]), torch.tensor([1, 0, 2])
     held_out = HeldOut(union, [first, second, first])
     assert [group.models for group in held_out.groups] == [slice(0, 3, 2), slice(1, 2, 1)]
-    for k, right in enumerate(held_out.correct(together)):
+    for k, found in enumerate(held_out.outputs(together)):
         ids = [first, second, first][k]
-        guess = predict(_alone(together, build, k), union, ids).argmax(-1)
-        assert torch.equal(right, guess == union.y[ids])
+        torch.testing.assert_close(found, predict(_alone(together, build, k), union, ids))
 
 
 def test_models_that_are_no_slice_are_tested_alone():
@@ -85,12 +84,12 @@ def test_chunks_change_no_result(chunk, models, union, monkeypatch):
     together, build = models
     model = _alone(together, build, 1)
     whole = predict(model, union)
-    right = HeldOut(union, HELD_OUT).correct(together)
+    found = HeldOut(union, HELD_OUT).outputs(together)
     monkeypatch.setattr(evaluate, "CHUNK", chunk)
     assert len(evaluate._pieces(union, torch.arange(46))) > 1
     torch.testing.assert_close(predict(model, union), whole)
-    for a, b in zip(HeldOut(union, HELD_OUT).correct(together), right, strict=True):
-        assert torch.equal(a, b)
+    for a, b in zip(HeldOut(union, HELD_OUT).outputs(together), found, strict=True):
+        torch.testing.assert_close(a, b)
 
 
 def test_predictions_come_in_the_order_asked_for(models, union):
@@ -112,7 +111,7 @@ def test_evaluation_leaves_mode_and_state_alone(training, models, union):
     together.train(training)
     before = {name: tensor.clone() for name, tensor in together.state_dict().items()}
     predict(together, union)
-    HeldOut(union, HELD_OUT).correct(together)
+    HeldOut(union, HELD_OUT).outputs(together)
     assert together.training is training
     for name, tensor in together.state_dict().items():
         assert torch.equal(tensor, before[name]), name
@@ -122,5 +121,22 @@ def test_batches_cut_anew_give_the_same_answers(models, union):
     together, _ = models
     kept, anew = HeldOut(union, HELD_OUT), HeldOut(union, HELD_OUT)
     anew.batches = []  # what a data set does that is not on the device
-    for a, b in zip(kept.correct(together), anew.correct(together), strict=True):
+    for a, b in zip(kept.outputs(together), anew.outputs(together), strict=True):
         assert torch.equal(a, b)
+
+
+class _Elsewhere(torch.nn.Module):
+    """A model on another device, which refuses a batch that is not there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(2, device="meta"))
+
+    def forward(self, batch: GraphBatch) -> torch.Tensor:
+        assert batch.x.device == batch.lines.pair_index.device == self.weight.device
+        return self.weight.expand(batch.num_graphs, 2)
+
+
+def test_batches_are_moved_to_where_the_model_is(union):
+    out = predict(_Elsewhere(), union)
+    assert (out.shape, out.device.type, union.device.type) == ((46, 2), "meta", "cpu")

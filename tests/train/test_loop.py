@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -85,7 +86,7 @@ def _plain_training(
 ) -> tuple[nn.Module, Tensor]:
     """One model, torch's optimiser and loss, batches that hold the training graphs alone."""
     model = factory()
-    model.load_state_dict(unstack(build_stack(factory, [100 + k]), 0))
+    model.load_state_dict(unstack(build_stack(factory, [_jobs(fold)[k].seed]), 0))
     optimizer = torch.optim.Adam(model.parameters(), weight_decay=CONFIG.weight_decay)
     losses = torch.zeros(CONFIG.epochs)
     for epoch in range(CONFIG.epochs):
@@ -141,7 +142,7 @@ def test_two_models_of_one_run_start_from_their_own_seeds(union, factory, fold):
 
 def test_settings_that_all_models_share_must_agree(union, factory, fold):
     variants = [Variant(factory(), config) for config in (CONFIG, replace(CONFIG, batch_size=7))]
-    with pytest.raises(ValueError, match=r"may differ in `lr`, .*`average`, `seed`, got .*size=7"):
+    with pytest.raises(ValueError, match=r"may differ in lr, .*average, seed only, got .*size=7"):
         train_together(union, variants, _jobs(fold), groups=fold)
 
 
@@ -162,7 +163,8 @@ def test_inner_hold_out_is_neither_trained_nor_tested_on():
 
 
 def test_validation_curve_counts_the_inner_hold_out(union, factory, fold):
-    jobs = [held_out_job(fold, 0, 1, seed=3), held_out_job(fold, 1, 0, seed=3)]
+    first = held_out_job(fold, 0, 1, seed=3)
+    jobs = [first, replace(first, test=first.validation, validation=first.test)]
     config = replace(CONFIG, epochs=2)
     _, curves = train_together(union, [Variant(factory(), config)], jobs, groups=fold)
     # Both train on the same graphs from the same seed, so one's test fold is the other's hold-out.
@@ -313,3 +315,34 @@ def test_running_mean_on_a_gpu_gives_the_same_bits_twice(union, factory, fold):
     assert _same_bits(first, second)
     assert torch.equal(first[1].loss, plain[1].loss), "training itself is left alone"
     assert not _same_bits(first, plain)
+
+
+def test_training_that_is_not_finite_stops_and_says_in_which_epoch(union, factory, fold, tmp_path):
+    config = replace(CONFIG, lr=1e30, epochs=50)
+    job = held_out_job(fold, 0, seed=0)
+    state, seen = tmp_path / "state.safetensors", []
+    with pytest.raises(
+        ValueError, match=r"no longer finite: in epoch (\d+).*`lr`, now 1e\+30"
+    ) as e:
+        train_together(
+            union,
+            [Variant(factory(), config)],
+            [job],
+            groups=fold,
+            state=state,
+            on_epoch=lambda epoch, curves: seen.append(epoch),
+        )
+    stopped = int(re.search(r"epoch (\d+)", str(e.value))[1])
+    assert seen == list(range(1, stopped))
+    if seen:
+        assert load_tensors(state)[1]["done"] == str(seen[-1])
+        assert all(bool(t.isfinite().all()) for t in load_tensors(state)[0].values())
+
+
+def test_a_model_that_is_not_finite_may_leave_the_others_alone(union, factory, fold):
+    variants = [Variant(factory(), replace(CONFIG, lr=lr, epochs=20)) for lr in (1e30, 0.01)]
+    jobs = [held_out_job(fold, 0, seed=0, variant=k) for k in range(2)]
+    _, curves = train_together(union, variants, jobs, groups=fold, stop_if_not_finite=False)
+    assert not curves.loss[0].isfinite().all()
+    _, alone = train_together(union, variants[1:], [replace(jobs[1], variant=0)], groups=fold)
+    torch.testing.assert_close(curves.loss[1], alone.loss[0])

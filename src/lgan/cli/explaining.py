@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from lgan._version import __version__
 from lgan.cli.screen import activity
-from lgan.data import RawGraphs, dataset_spec, node_features
-from lgan.experiment import Settings, network_spec, settings_for
+from lgan.data import RawGraphs, dataset_spec
+from lgan.experiment import Settings, feature_names, network_spec, settings_for
 from lgan.explain import Attribution, attribute
 from lgan.explain.entry import Entry, explained, select_graphs, uncompressed
 from lgan.explain.integrated_gradients import METHOD
@@ -57,7 +57,7 @@ class Explainer:
         """The model of a checkpoint, to explain graphs of a data set."""
         settings = settings_for(
             stored.model, dataset, features=stored.features, hidden=stored.hidden_channels,
-            compress=bool(stored.info["compress"]), **stored.options,
+            compress=stored.compress, **stored.options,
         )  # fmt: skip
         model = stored.restore(network_spec(stored.model).build).to(device)
         return Explainer(stored, settings, model, device, **asked)  # type: ignore[arg-type]
@@ -65,21 +65,12 @@ class Explainer:
     @property
     def held_out(self) -> set[int] | None:
         """Graphs of the data set that the model was not trained on, where that is known."""
-        stored, dataset = self.stored, self.settings.dataset
-        generated = dataset_spec(dataset).kind == "synthetic"
-        if dataset != stored.dataset or (generated and stored.info["config"]["seed"] != self.seed):
-            return None
-        return set(stored.info.get("held_out_graphs", [])) or None
+        return self.stored.held_out(self.settings.dataset, self.seed)
 
     def check(self, raw: RawGraphs) -> None:
         """Refuse a set with other features or classes than the model was trained for."""
-        stored, there = self.stored, node_features(raw, self.stored.features)[1]
-        if (there, raw.num_classes) != (stored.in_channels, stored.out_channels):
-            raise ValueError(
-                f"The model was trained on {stored.dataset} with {stored.in_channels} features and "
-                f"{stored.out_channels} classes, but {raw.name} has {there} and "
-                f"{raw.num_classes}. Train a model on {raw.name}."
-            )
+        names = feature_names(raw, self.stored.features)
+        self.stored.check_meaning(raw.name, names, raw.classes)
 
     def graphs(self, raw: RawGraphs, index: list[int]) -> list[Entry]:
         """Graphs of the data set, explained."""

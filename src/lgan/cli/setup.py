@@ -2,8 +2,9 @@
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,12 +107,7 @@ def output_folder(given: Path | None, default: str, *, resume: bool, overwrite: 
             f"`--output` must be a folder that may be written to, but {there} {problem}. "
             "Choose another."
         )
-    used = _run_files(folder)
-    if used and not (resume or overwrite):
-        raise typer.BadParameter(
-            f"{folder} already holds a run ({used[0].name}). "
-            "Add `--resume` to go on, `--overwrite` to start anew, or choose another `--output`."
-        )
+    _refuse_used(folder, resume=resume, overwrite=overwrite)
     return folder
 
 
@@ -129,22 +125,60 @@ def fold_count(folds: int | None, splits: Path | None = None, *, fair: str | Non
 
 
 @contextmanager
-def resumable(folder: Path, *, resume: bool) -> Iterator[None]:
-    """Remove a run that is not resumed, and end Ctrl-C with what to do next."""
-    if not resume:
-        for path in _run_files(folder):
-            path.unlink()
-    elif not any(folder.glob("state-*.safetensors")):
-        note(f"There is no run in {folder} to resume: a new one begins.")
+def resumable(folder: Path, *, resume: bool, overwrite: bool) -> Iterator[None]:
+    """Hold the folder for this run alone, and end Ctrl-C with what to do next.
+
+    A run that is to be overwritten is put aside, and removed when the new one has written its
+    first file; where that fails it comes back.
+    """
+    from lgan.train.run_lock import run_lock
+
+    with run_lock(folder):
+        _refuse_used(folder, resume=resume, overwrite=overwrite)
+        if resume and not any(folder.glob("state-*.safetensors")):
+            note(f"There is no run in {folder} to resume: a new one begins.")
+        try:
+            with nullcontext() if resume else _put_aside(folder):
+                yield
+        except KeyboardInterrupt:
+            kept = any(folder.glob("state-*.safetensors"))
+            state = f" The state of the run is in {folder}: add `--resume` to go on."
+            note(f"Stopped.{state if kept else ''}")
+            raise typer.Exit(130) from None
+
+
+@contextmanager
+def _put_aside(folder: Path) -> Iterator[None]:
+    """Move the files of a run out of the way; back where the block fails and wrote no others."""
+    aside = folder / ".replaced"
+    if aside.exists() and not _run_files(folder):  # of a process that was killed
+        _move(_run_files(aside), folder)
+    if files := _run_files(folder):
+        aside.mkdir(exist_ok=True)
+        _move(files, aside)
     try:
         yield
-    except KeyboardInterrupt:
-        kept = any(folder.glob("state-*.safetensors"))
-        state = f" The state of the run is in {folder}: add `--resume` to go on." if kept else ""
-        note(f"Stopped.{state}")
-        raise typer.Exit(130) from None
+    finally:
+        if aside.exists():
+            if not _run_files(folder):
+                _move(_run_files(aside), folder)
+            shutil.rmtree(aside)
+
+
+def _move(files: list[Path], folder: Path) -> None:
+    for path in files:
+        path.replace(folder / path.name)
+
+
+def _refuse_used(folder: Path, *, resume: bool, overwrite: bool) -> None:
+    used = _run_files(folder)
+    if used and not (resume or overwrite):
+        raise typer.BadParameter(
+            f"{folder} already holds a run ({used[0].name}). "
+            "Add `--resume` to go on, `--overwrite` to start anew, or choose another `--output`."
+        )
 
 
 def _run_files(folder: Path) -> list[Path]:
-    patterns = ("state-*.safetensors", "result.json", "seed-*.json")
+    patterns = ("state-*.safetensors", "result.json", "seed-*.json", "model.safetensors")
     return [path for pattern in patterns for path in folder.glob(pattern)]

@@ -20,6 +20,7 @@ from lgan.cli.setup import (
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from lgan.data import RawGraphs
     from lgan.experiment import Settings
     from lgan.train import CVResult
 
@@ -86,13 +87,15 @@ def cv(
             )
         if seeds > 1:
             raise typer.BadParameter(f"`--seeds` is for networks: {model} has no initial weights.")
-        results = [_fit_kernel(settings, folder, splits, num_folds, root, mirror)]
+        results = [
+            _fit_kernel(settings, folder, splits, num_folds, root, mirror, overwrite=overwrite)
+        ]
     else:
         union = load_union(settings, root=root, mirror=mirror, seed=seed, device=place)
         fold = choose_folds(dataset, splits, union.y, num_folds, seed=seed)
         sizes = torch.bincount(fold[fold >= 0]).tolist()
         with (
-            resumable(folder, resume=resume),
+            resumable(folder, resume=resume, overwrite=overwrite),
             epoch_progress(f"{dataset} {model}", settings.training.epochs, sizes) as on_epoch,
         ):
             results = run_network(
@@ -115,6 +118,8 @@ def _fit_kernel(
     folds: int,
     root: Path,
     mirror: str | None,
+    *,
+    overwrite: bool,
 ) -> "CVResult":
     from lgan.data import choose_folds, load_raw
     from lgan.experiment import run_kernel
@@ -124,7 +129,7 @@ def _fit_kernel(
         raw = load_raw(settings.dataset, root=root, mirror=mirror, seed=seed, progress=progress)
     fold = choose_folds(settings.dataset, splits, raw.y, folds, seed=seed)
     with (
-        resumable(folder, resume=False),
+        resumable(folder, resume=False, overwrite=overwrite),
         reading_progress(settings.model, fitting=True) as progress,
     ):
         return run_kernel(settings, raw, fold, output=folder, progress=progress)
@@ -161,8 +166,8 @@ def train(
     Example:
       lgan train PROTEINS --model lgan-res --epochs 50 --output runs/proteins
     """
-    from lgan.data import choose_folds
-    from lgan.experiment import factory, network_spec, with_data_options
+    from lgan.data import choose_folds, load_raw
+    from lgan.experiment import factory, feature_names, network_spec, with_data_options
     from lgan.train import train_one
     from lgan.train.checkpoint import Checkpoint
 
@@ -176,9 +181,11 @@ def train(
     folder = output_folder(output, f"{dataset}-{model}-train", resume=resume, overwrite=overwrite)
     union = load_union(settings, root=root, mirror=mirror, seed=seed, device=place)
     fold = choose_folds(dataset, None, union.y, fold_count(folds), seed=seed)
-    epochs = settings.training.epochs
+    settings, epochs = with_data_options(settings, union), settings.training.epochs
+    raw = load_raw(dataset, root=root, mirror=mirror, seed=seed)
+    path = folder / "model.safetensors"
     with (
-        resumable(folder, resume=resume),
+        resumable(folder, resume=resume, overwrite=overwrite),
         epoch_progress(f"{dataset} {model}", epochs, [int((fold == 0).sum())]) as on_epoch,
     ):
         trained = train_one(
@@ -186,18 +193,19 @@ def train(
             captured=spec.captured, device=place, output=folder, resume=resume,
             model=settings.about(), on_epoch=on_epoch,
         )  # fmt: skip
-    path = folder / "model.safetensors"
-    Checkpoint(
-        model=model,
-        options=with_data_options(settings, union).options,
-        in_channels=union.num_features,
-        hidden_channels=settings.hidden,
-        out_channels=union.num_classes,
-        dataset=dataset,
-        features=settings.features,
-        state=trained.state,
-        info={**trained.info, "compress": settings.compress},
-    ).save(path)
+        Checkpoint(
+            model=model,
+            options=settings.options,
+            in_channels=union.num_features,
+            hidden_channels=settings.hidden,
+            out_channels=union.num_classes,
+            dataset=dataset,
+            features=settings.features,
+            state=trained.state,
+            info={**trained.info, "compress": settings.compress},
+            feature_names=feature_names(raw, settings.features),
+            classes=raw.classes,
+        ).save(path)
     report = {"checkpoint": str(path), "accuracy": trained.accuracy, **trained.info}
     if as_json:
         print_json(report)
@@ -228,7 +236,8 @@ def predict(
     """
     import torch
 
-    from lgan.experiment import network_spec, settings_for
+    from lgan.data import load_raw
+    from lgan.experiment import feature_names, network_spec, settings_for
     from lgan.train import predict as predict_logits
     from lgan.train.checkpoint import Checkpoint
 
@@ -238,35 +247,57 @@ def predict(
     stored = Checkpoint.load(checkpoint)
     settings = settings_for(
         stored.model, dataset, features=stored.features, hidden=stored.hidden_channels,
-        compress=bool(stored.info["compress"]), **stored.options,
+        compress=stored.compress, **stored.options,
     )  # fmt: skip
-    union = load_union(settings, root=root, mirror=mirror, seed=seed, device=place)
-    if (union.num_features, union.num_classes) != (stored.in_channels, stored.out_channels):
-        raise ValueError(
-            f"The model was trained on {stored.dataset} with {stored.in_channels} features and "
-            f"{stored.out_channels} classes, but {dataset} has {union.num_features} and "
-            f"{union.num_classes}. Train a model on {dataset}."
-        )
+    raw = load_raw(dataset, root=root, mirror=mirror, seed=seed)
+    stored.check_meaning(dataset, feature_names(raw, stored.features), raw.classes)
     network = stored.restore(network_spec(stored.model).build).to(place)
+    union = load_union(settings, root=root, mirror=mirror, seed=seed, device=place)
     probability = predict_logits(network, union).softmax(-1).cpu()
     guess, y = probability.argmax(-1), union.y.cpu()
-    classes = union.num_classes
-    confusion = torch.bincount(y * classes + guess, minlength=classes**2).view(classes, classes)
+    classes = raw.classes
+    pairs = torch.bincount(y * len(classes) + guess, minlength=len(classes) ** 2)
+    confusion = pairs.view(len(classes), len(classes))
     accuracy = float((guess == y).double().mean())
+    held_out = stored.held_out(dataset, seed)
+    rows = _prediction_rows(raw, probability, held_out)
     if output is not None:
-        _write_csv(output, y, guess, probability)
+        _write_csv(output, rows)
     if as_json:
-        print_json({"accuracy": accuracy, "confusion": confusion.tolist(),
-                    "predictions": guess.tolist()})  # fmt: skip
+        print_json({"accuracy": accuracy, "confusion": confusion.tolist(), "rows": rows})
         return
-    rows = [[f"class {c}", *(str(int(v)) for v in row)] for c, row in enumerate(confusion)]
+    counts = zip(classes, confusion.tolist(), strict=True)
     table(
         f"{dataset}: accuracy {accuracy:.1%} on {union.num_graphs} graphs",
-        ["true \\ predicted", *(f"class {c}" for c in range(classes))],
-        rows,
-        "Graphs the model was trained on are among them."
-        if dataset == stored.dataset else "",
+        ["true \\ predicted", *(f"class {name}" for name in classes)],
+        [[f"class {name}", *map(str, row)] for name, row in counts],
+        "" if held_out is None else
+        f"The model was trained on {union.num_graphs - len(held_out)} of them.",
     )  # fmt: skip
+
+
+def _prediction_rows(
+    raw: "RawGraphs", probability: "Tensor", held_out: set[int] | None
+) -> list[dict[str, Any]]:
+    """A row for every graph: its class, the predicted one, all probabilities, whether the model
+    was trained on it.
+    """
+    return [
+        {
+            "graph": graph,
+            "class": raw.classes[label],
+            "class_predicted": raw.classes[guess],
+            **{
+                f"class_probability_{name}": round(value, 6)
+                for name, value in zip(raw.classes, values, strict=True)
+            },
+            "seen": "yes" if held_out is not None and graph not in held_out else "",
+            "error": "",
+        }
+        for graph, (label, guess, values) in enumerate(
+            zip(raw.y.tolist(), probability.argmax(-1).tolist(), probability.tolist(), strict=True)
+        )
+    ]
 
 
 def _summary(result: "CVResult", folder: Path, seeds: int) -> dict[str, Any]:
@@ -311,14 +342,12 @@ def _show(results: list["CVResult"], folder: Path) -> None:
     )
 
 
-def _write_csv(path: Path, y: "Tensor", guess: "Tensor", probability: "Tensor") -> None:
+def _write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
     import csv
 
     from lgan.data import replaced
 
     with replaced(path) as temporary, temporary.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["graph", "class", "predicted", "probability"])
-        confidence = probability.max(-1).values.tolist()
-        for i, row in enumerate(zip(y.tolist(), guess.tolist(), confidence, strict=True)):
-            writer.writerow([i, row[0], row[1], f"{row[2]:.4f}"])
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)

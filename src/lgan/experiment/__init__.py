@@ -2,11 +2,13 @@
 
 from lgan.experiment.run import (
     factory,
+    feature_names,
     network_spec,
     prepare,
     record_name,
     run_kernel,
     run_network,
+    variant,
     with_data_options,
 )
 from lgan.experiment.settings import BASE, Settings, default_options, settings_for
@@ -16,11 +18,13 @@ __all__ = [
     "Settings",
     "default_options",
     "factory",
+    "feature_names",
     "network_spec",
     "prepare",
     "record_name",
     "run_kernel",
     "run_network",
     "settings_for",
+    "variant",
     "with_data_options",
 ]

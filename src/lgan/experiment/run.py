@@ -14,15 +14,18 @@ from lgan.data import RawGraphs, load, node_features
 from lgan.experiment.settings import Settings
 from lgan.graph import GraphUnion
 from lgan.train import CVResult, OnEpoch, Variant, cross_validate_variants
+from lgan.train.run_lock import run_lock
 from lgan.zoo import KernelSpec, NetworkSpec, model_spec
 
 __all__ = [
     "factory",
+    "feature_names",
     "network_spec",
     "prepare",
     "record_name",
     "run_kernel",
     "run_network",
+    "variant",
     "with_data_options",
 ]
 
@@ -88,11 +91,17 @@ def _placed(union: GraphUnion, device: torch.device, budget: int) -> GraphUnion:
     return union.to(device)
 
 
-def factory(settings: Settings, union: GraphUnion) -> Callable[[], nn.Module]:
-    """Builds one network for a data set."""
+def variant(settings: Settings, union: GraphUnion) -> Variant:
+    """The network for a data set, how it is trained, and all its settings for the record."""
+    settings = with_data_options(settings, union)
     build = network_spec(settings.model).build
     sizes = (union.num_features, settings.hidden, union.num_classes)
-    return partial(build, *sizes, **with_data_options(settings, union).options)
+    return Variant(partial(build, *sizes, **settings.options), settings.training, settings.about())
+
+
+def factory(settings: Settings, union: GraphUnion) -> Callable[[], nn.Module]:
+    """Builds one network for a data set."""
+    return variant(settings, union).factory
 
 
 def with_data_options(settings: Settings, union: GraphUnion) -> Settings:
@@ -100,7 +109,30 @@ def with_data_options(settings: Settings, union: GraphUnion) -> Settings:
     from_data = network_spec(settings.model).data_options
     if from_data is None:
         return settings
-    return replace(settings, options={**settings.options, **from_data(union, settings.options)})
+    options = {**settings.options, **from_data(union, settings.options)}
+    return replace(settings, options=options)
+
+
+def feature_names(raw: RawGraphs, features: str) -> tuple[str, ...]:
+    """What every feature or category of the nodes stands for, see :func:`lgan.data.node_features`.
+
+    Degrees mean the same in all sets; a label or an attribute that is only a number means
+    something in its own set alone.
+
+    Example:
+        >>> from lgan.data import load_raw
+        >>> feature_names(load_raw("csl"), "labels")
+        ('csl label 0',)
+    """
+    if features == "constant":
+        return ("constant",)
+    _, size = node_features(raw, features)
+    if features == "degree":
+        return tuple(f"degree {value}" for value in range(size))
+    columns = None if features == "labels" else raw.node_attributes
+    attributes = 0 if columns is None else columns.size(1)
+    names = [f"{raw.name} label {value}" for value in range(size - attributes)]
+    return (*names, *(f"{raw.name} attribute {column}" for column in range(attributes)))
 
 
 def run_network(
@@ -132,7 +164,7 @@ def run_network(
     spec, first = network_spec(settings.model), settings.training.seed
     each = [settings.with_seed(seed) for seed in range(first, first + seeds)]
     results = cross_validate_variants(
-        [Variant(factory(s, union), s.training, s.about()) for s in each],
+        [variant(s, union) for s in each],
         union,
         folds=fold,
         fair=fair,
@@ -144,8 +176,9 @@ def run_network(
         on_epoch=on_epoch,
     )
     if output is not None:
-        for one, result in zip(each, results, strict=True):
-            result.save(output / record_name(one.training.seed, seeds))
+        with run_lock(output):
+            for one, result in zip(each, results, strict=True):
+                result.save(output / record_name(one.training.seed, seeds))
     return results
 
 

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from lgan.data import choose_folds
-from lgan.experiment import Settings, factory, network_spec, prepare, settings_for
+from lgan.experiment import Settings, network_spec, prepare, settings_for, variant
 from lgan.sweep.trial import Outcome
-from lgan.train import Curves, CVResult, Variant, cross_validate_variants, over_seeds
+from lgan.train import Curves, CVResult, cross_validate_variants, over_seeds
 
 __all__ = ["Batch", "evaluate"]
 
@@ -106,12 +106,13 @@ def evaluate(batch: Batch) -> list[Outcome]:
         watch = _Watch(batch, torch.bincount(fold[fold >= 0]), epochs)
         spec = network_spec(batch.model)
         results = cross_validate_variants(
-            [Variant(factory(s, union), s.training, s.about()) for s in settings],
+            [variant(s, union) for s in settings],
             union,
             folds=fold,
             fair=batch.objective == "fair",
             captured=spec.captured,
             rows=None if spec.rows is None else spec.rows(union),
+            stop_if_not_finite=False,
             on_epoch=watch,
         )
     except _HopelessError:
@@ -166,6 +167,9 @@ def _outcome(
     results: Sequence[CVResult], progress: dict[int, float], objective: str, seconds: float
 ) -> Outcome:
     """What the trainings of one trial found, on average."""
+    if not all(result.loss.isfinite().all() for result in results):
+        message = "Training is no longer finite: the loss or an output is NaN or infinite."
+        return Outcome("failed", message=message, seconds=seconds)
     value = mean(_inner(r) if objective == "fair" else r.selected("gin").mean for r in results)
     return Outcome(
         state="done",

@@ -2,18 +2,24 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor, nn
 
 from lgan._version import __version__
+from lgan.catalogue import DATASETS
 from lgan.data.cache import load_tensors, save_tensors
+from lgan.train.memory import outline
+from lgan.train.tensor_file import checksum, json_object, not_finite, read_metadata
 
 __all__ = ["Checkpoint"]
 
-FORMAT = 1
+# Format 1, of lgan 0.1, has no checksum and no names of features and classes.
+FORMAT = 2
+NAMES = ("feature_names", "classes")
 REMEDY = "Give the file `model.safetensors` that `lgan train` wrote."
 
 
@@ -30,7 +36,9 @@ class Checkpoint:
         dataset: Data set it was trained on.
         features: Kind of node features it expects.
         state: Weights and statistics by name.
-        info: Settings, accuracy, environment.
+        info: Settings, accuracy, environment; ``compress``, whether twins were merged.
+        feature_names: What every feature or category stands for; empty where that is not known.
+        classes: Names of the classes in the order of the outputs; empty where they are not known.
     """
 
     model: str
@@ -42,13 +50,15 @@ class Checkpoint:
     features: str
     state: dict[str, Tensor]
     info: dict[str, Any]
+    feature_names: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
 
     def save(self, path: Path | str) -> None:
         """Write the checkpoint, whole or not at all."""
-        plain = {key: value for key, value in self.__dict__.items() if key != "state"}
-        header = {"format": FORMAT, "version": __version__, **plain}
+        header = {"format": FORMAT, "version": __version__, **self.describe()}
         state = {name: tensor.detach().cpu().contiguous() for name, tensor in self.state.items()}
-        save_tensors(Path(path), state, {"lgan": json.dumps(header)})
+        metadata = {"lgan": json.dumps(header), "checksum": checksum(state)}
+        save_tensors(Path(path), state, metadata)
 
     @staticmethod
     def load(path: Path | str) -> "Checkpoint":
@@ -59,23 +69,26 @@ class Checkpoint:
                 f"There is no checkpoint {path}. Make one with `lgan train DATASET`."
             )
         try:
-            state, metadata = load_tensors(path)
+            metadata = read_metadata(path)
+            if "lgan" not in metadata:
+                raise ValueError("its header is missing")
+            header = json_object(metadata["lgan"])
+            written, version = header.pop("format", None), header.pop("version", "of unknown age")
+            if written not in (1, FORMAT):
+                raise ValueError(
+                    f"lgan {version} wrote it in format {written}, and this is lgan "
+                    f"{__version__}, which reads formats 1 to {FORMAT}; train again, or install "
+                    "that version"
+                )
+            values = _checked(header)
+            state, _ = load_tensors(path)
+            if written == FORMAT and metadata.get("checksum") != checksum(state):
+                raise ValueError("its weights do not have the checksum they were saved with")
+            if (name := not_finite(state)) is not None:
+                raise ValueError(f"its weights `{name}` are not finite")
         except ValueError as error:
-            raise ValueError(
-                f"{path} is not a checkpoint of lgan (not a whole safetensors file). {REMEDY}"
-            ) from error
-        if "lgan" not in metadata:
-            raise ValueError(
-                f"{path} is not a checkpoint of lgan (its header is missing). {REMEDY}"
-            )
-        header = json.loads(metadata["lgan"])
-        version, written = header.pop("version"), header.pop("format")
-        if written != FORMAT:
-            raise ValueError(
-                f"{path} was written by lgan {version} in format {written}, but this is lgan "
-                f"{__version__}, which reads format {FORMAT}. Train again, or install that version."
-            )
-        return Checkpoint(**header, state=state)
+            raise ValueError(f"{path} is not a checkpoint of lgan: {error}. {REMEDY}") from error
+        return Checkpoint(**values, state=state)
 
     def restore(self, build: Callable[..., nn.Module]) -> nn.Module:
         """The trained model, in evaluation mode.
@@ -83,26 +96,105 @@ class Checkpoint:
         Args:
             build: Builds the model, see the registry of the zoo.
         """
+        # A count that is larger than the file can fill would take forever to find out.
+        for name, value in self.options.items():
+            if name.endswith("layers") and isinstance(value, int) and value > len(self.state):
+                raise self._unfit(f"{name} is {value}, and there are {len(self.state)} tensors")
         sizes = (self.in_channels, self.hidden_channels, self.out_channels)
+        construct = partial(build, *sizes, **self.options)
         try:
-            model = build(*sizes, **self.options)
-        except TypeError as error:
+            expected = {name: tuple(t.shape) for name, t in outline(construct).state_dict().items()}
+        except (TypeError, ValueError, RuntimeError) as error:
             raise ValueError(
                 f"The model {self.model!r} does not take the options {self.options} of the "
-                "checkpoint. Use it with the version of lgan that wrote it."
+                f"checkpoint ({error}). Use it with the version of lgan that wrote it."
             ) from error
-        expected = {name: tuple(t.shape) for name, t in model.state_dict().items()}
         got = {name: tuple(t.shape) for name, t in self.state.items()}
         if expected != got:
             wrong = sorted(set(expected.items()) ^ set(got.items()))[0]
-            raise ValueError(
-                f"The weights do not belong to the model {self.model!r} with the options "
-                f"{self.options}: they differ at `{wrong[0]}` {list(wrong[1])}. "
-                "Use the checkpoint with the version of lgan that wrote it."
-            )
+            raise self._unfit(f"they differ at `{wrong[0]}` {list(wrong[1])}")
+        model = construct()
         model.load_state_dict(self.state)
         return model.eval()
 
+    def check_meaning(
+        self, dataset: str, feature_names: tuple[str, ...], classes: tuple[str, ...]
+    ) -> None:
+        """Refuse a data set whose features or classes are not those the model was trained on.
+
+        Args:
+            dataset: Name of the data set.
+            feature_names: What its features or categories stand for.
+            classes: Names of its classes.
+        """
+        for what, size, expected, got in (
+            ("features", self.in_channels, self.feature_names, feature_names),
+            ("classes", self.out_channels, self.classes, classes),
+        ):
+            if size != len(got):
+                difference = f"has {len(got)} {what}, not {size}"
+            elif expected and expected != got:
+                theirs, ours = next((b, a) for a, b in zip(expected, got, strict=True) if a != b)
+                difference = f"has other {what}: {theirs!r} in place of {ours!r}"
+            else:
+                continue
+            raise ValueError(
+                f"The model was trained on {self.dataset}, but {dataset} {difference}. "
+                f"Train a model on {dataset}."
+            )
+
+    @property
+    def compress(self) -> bool:
+        """Whether twins were merged in the data it was trained on."""
+        return bool(self.info.get("compress", True))
+
+    def held_out(self, dataset: str, seed: int = 0) -> set[int] | None:
+        """Graphs of a data set that the model was not trained on; ``None`` where it is not known
+        which it was trained on, or it was trained on none.
+
+        Args:
+            dataset: Name of the data set.
+            seed: Seed it was generated with, if it was.
+        """
+        generated = dataset in DATASETS and DATASETS[dataset].kind == "synthetic"
+        if dataset != self.dataset or (generated and self.info["config"]["seed"] != seed):
+            return None
+        return set(self.info.get("held_out_graphs", [])) or None
+
     def describe(self) -> dict[str, Any]:
         """Everything but the weights."""
-        return {key: value for key, value in asdict(self).items() if key != "state"}
+        return {key: value for key, value in self.__dict__.items() if key != "state"}
+
+    def _unfit(self, difference: str) -> ValueError:
+        return ValueError(
+            f"The weights do not belong to the model {self.model!r} with the options "
+            f"{self.options}: {difference}. Use the checkpoint with the version of lgan that wrote "
+            "it."
+        )
+
+
+def _checked(header: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a header, each of its type; ``ValueError`` for anything else."""
+    header = {**{name: [] for name in NAMES}, **header}
+    info = header.get("info")
+    info = info if isinstance(info, dict) else {}
+    config = info.get("config", {})
+    seed = config.get("seed", 0) if isinstance(config, dict) else None
+    whole = ("in_channels", "hidden_channels", "out_channels")
+    fits = {
+        **{name: isinstance(header.get(name), str) for name in ("model", "dataset", "features")},
+        **{name: isinstance(header.get(name), dict) for name in ("options", "info")},
+        **{name: type(header.get(name)) is int and header[name] > 0 for name in whole},
+        **{name: _list_of(str, header[name]) for name in NAMES},
+        "info.compress": isinstance(info.get("compress", True), bool),
+        "info.config": type(seed) is int,
+        "info.held_out_graphs": _list_of(int, info.get("held_out_graphs", [])),
+    }
+    wrong = [name for name, fine in fits.items() if not fine] + sorted(set(header) - set(fits))
+    if wrong:
+        raise ValueError(f"`{wrong[0]}` in its header is missing or not what it should be")
+    return {**header, **{name: tuple(header[name]) for name in NAMES}}
+
+
+def _list_of(kind: type, values: Any) -> bool:
+    return isinstance(values, list) and all(type(value) is kind for value in values)

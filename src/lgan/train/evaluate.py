@@ -20,11 +20,17 @@ SHARED = 1 << 21
 
 @torch.no_grad()
 def predict(model: nn.Module, union: GraphUnion, ids: Tensor | None = None) -> Tensor:
-    """Outputs of a model in evaluation mode for some graphs, or all, ``[*, G, C]``."""
-    ids = torch.arange(union.num_graphs, device=union.device) if ids is None else ids
+    """Outputs of a model in evaluation mode for some graphs, or all, ``[*, G, C]``.
+
+    They are where the model is; a data set that is elsewhere stays there, and its batches are
+    moved one by one.
+    """
+    ids = torch.arange(union.num_graphs) if ids is None else ids
+    device = next((t.device for t in model.state_dict().values()), union.device)
     was_training = model.training
     model.eval()
-    out = torch.cat([model(union.batch(piece)) for piece in _pieces(union, ids)], -2)
+    pieces = _pieces(union, ids.to(union.device))
+    out = torch.cat([model(union.batch(piece).to(device)) for piece in pieces], -2)
     model.train(was_training)
     return out
 
@@ -57,7 +63,7 @@ class HeldOut:
             self.groups = [_Group(slice(0, len(held_out)), everything)]
         else:
             self.groups = _same_graphs(self.held_out)
-        self.places = [_places(group, self.held_out) for group in self.groups]
+        self.places = [_places(group, self.held_out, self.device) for group in self.groups]
         self.pieces = [_pieces(union, group.ids) for group in self.groups]
         # A data set that is not on the device did not fit there: its batches come and go.
         resident = union.device.type == self.device.type
@@ -66,20 +72,19 @@ class HeldOut:
         self.views: list[nn.Module] = []
 
     @torch.no_grad()
-    def correct(self, model: nn.Module) -> list[Tensor]:
-        """Whether each held-out graph is classified right, one boolean tensor per model."""
+    def outputs(self, model: nn.Module) -> list[Tensor]:
+        """The outputs of every model for its held-out graphs ``[n, C]``, on the host."""
         if self.stack is not model:
             self.stack = model
             self.views = [model_view(model, group.index) for group in self.groups]
-        right: list[Tensor] = [torch.empty(0)] * len(self.held_out)
+        found: list[Tensor] = [torch.empty(0)] * len(self.held_out)
         for i, (group, view) in enumerate(zip(self.groups, self.views, strict=True)):
-            guess = torch.cat([view(batch) for batch in self._cut(i)], -2).argmax(-1)
-            guess = guess.to(self.union.device)
-            answers = (guess == self.union.y[group.ids]).view(-1, group.ids.numel())
+            out = torch.cat([view(batch) for batch in self._cut(i)], -2)
+            out = out.view(-1, group.ids.numel(), out.size(-1))
             for row, (k, place) in enumerate(self.places[i].items()):
-                right[k] = answers[row, place]
-        # All answers as one vector: the host waits for the device once, not once a model.
-        return list(torch.split(torch.cat(right).cpu(), [ids.numel() for ids in self.held_out]))
+                found[k] = out[row, place]
+        # All outputs as one tensor: the host waits for the device once, not once a model.
+        return list(torch.split(torch.cat(found).cpu(), [ids.numel() for ids in self.held_out]))
 
     def _cut(self, group: int) -> Iterable[GraphBatch]:
         """The batches of a group, kept or cut anew."""
@@ -102,13 +107,15 @@ class _Group:
         return int(self.models.start) if alone else self.models
 
 
-def _places(group: _Group, held_out: Sequence[Tensor]) -> dict[int, Tensor | slice]:
+def _places(
+    group: _Group, held_out: Sequence[Tensor], device: torch.device
+) -> dict[int, Tensor | slice]:
     """Where the graphs of each model of a group are among those of the group."""
     places: dict[int, Tensor | slice] = {}
     for k in range(len(held_out))[group.models]:
         mine = held_out[k]
         same = torch.equal(mine, group.ids)
-        places[k] = slice(None) if same else torch.searchsorted(group.ids, mine)
+        places[k] = slice(None) if same else torch.searchsorted(group.ids, mine).to(device)
     return places
 
 

@@ -17,6 +17,7 @@ from lgan.train.environment import environment, peak_memory
 from lgan.train.loop import Curves, Job, OnEpoch, Variant, held_out_job, train_together
 from lgan.train.memory import check_weights_fit, models_at_once, outline
 from lgan.train.result import CVResult
+from lgan.train.run_lock import run_lock
 from lgan.train.state import RunState
 
 __all__ = ["cross_validate", "cross_validate_variants"]
@@ -67,20 +68,21 @@ def cross_validate(
         'gin'
     """
     variant = Variant(factory, config or TrainConfig(), model or {})
-    [result] = cross_validate_variants(
-        [variant],
-        union,
-        folds=folds,
-        fair=fair,
-        captured=captured,
-        rows=rows,
-        device=device,
-        output=output,
-        resume=resume,
-        on_epoch=on_epoch,
-    )
-    if output is not None:
-        result.save(Path(output) / "result.json")
+    with run_lock(output):
+        [result] = cross_validate_variants(
+            [variant],
+            union,
+            folds=folds,
+            fair=fair,
+            captured=captured,
+            rows=rows,
+            device=device,
+            output=output,
+            resume=resume,
+            on_epoch=on_epoch,
+        )
+        if output is not None:
+            result.save(Path(output) / "result.json")
     return result
 
 
@@ -95,6 +97,7 @@ def cross_validate_variants(
     device: torch.device | None = None,
     output: Path | str | None = None,
     resume: bool = False,
+    stop_if_not_finite: bool = True,
     on_epoch: OnEpoch | None = None,
 ) -> list[CVResult]:
     """:func:`cross_validate` for several settings of one shape, all in one program.
@@ -110,6 +113,8 @@ def cross_validate_variants(
         device: Where to train; by default where the data set is.
         output: Folder for the state, see :class:`RunState`.
         resume: Go on from the state in ``output``.
+        stop_if_not_finite: Raise an error where training is not finite, see
+            :func:`lgan.train.loop.train_together`.
         on_epoch: Called after every epoch; the curves hold the models variant after variant.
     """
     config, y = variants[0].config, union.y.cpu()
@@ -144,13 +149,15 @@ def cross_validate_variants(
             device=device,
             state=None if output is None else _state_file(output, group.start),
             resume=resume,
+            stop_if_not_finite=stop_if_not_finite,
             on_epoch=on_epoch,
         )[1]
 
     stored = Path(output) if resume and output is not None else None
     parts: list[Curves] = []
-    for group in _groups(len(jobs), at_once, stored):
-        parts += _train_or_halve(train, group, resume=resume)
+    with run_lock(output):
+        for group in _groups(len(jobs), at_once, stored):
+            parts += _train_or_halve(train, group, resume=resume)
     curves, each = _joined(parts), len(jobs) // len(variants)
     results = []
     for index, variant in enumerate(variants):

@@ -166,6 +166,7 @@ def train_together(
     device: torch.device | None = None,
     state: Path | None = None,
     resume: bool = False,
+    stop_if_not_finite: bool = True,
     on_epoch: OnEpoch | None = None,
 ) -> tuple[nn.Module, Curves]:
     """Train one model for every job, all in one program, and return them stacked.
@@ -183,6 +184,9 @@ def train_together(
             stays there, and its batches are moved one by one.
         state: File that holds the state of the run, see :class:`RunState`.
         resume: Go on from ``state`` where it exists.
+        stop_if_not_finite: Raise an error where the loss or an output of a model is not a finite
+            number; the state is then that of an epoch before. Otherwise the others go on, and
+            the losses of that model are NaN from there on.
         on_epoch: Called after every epoch.
     """
     chosen = [variants[job.variant] for job in jobs]
@@ -210,7 +214,8 @@ def train_together(
     step = partial(_step, model, optimizer, half=half)
     replayed = captured and union.device.type != "cpu"
     steps = (CapturedSteps if replayed else Steps)(union, seen, step)
-    tested = HeldOut(union, [torch.cat([job.test, job.validation]) for job in jobs], device)
+    y, held_out = union.y.cpu(), [torch.cat([job.test, job.validation]) for job in jobs]
+    tested = HeldOut(union, held_out, device)
 
     with ops.model_threads(device):
         for epoch in range(done, config.epochs):
@@ -225,12 +230,17 @@ def train_together(
             curves.loss[:, epoch] = steps.run(list(batches), _schedule(chosen, epoch))
             mean.update(epoch)
             with mean.in_place():
-                answers = tested.correct(model)
-            for k, right in enumerate(answers):
+                outputs = tested.outputs(model)
+            for k, (graphs, out) in enumerate(zip(held_out, outputs, strict=True)):
+                right = out.argmax(-1) == y[graphs]
                 split = jobs[k].test.numel()
                 curves.test[k, epoch] = int(right[:split].sum())
                 curves.validation[k, epoch] = int(right[split:].sum())
+                if not bool(out.isfinite().all()):
+                    curves.loss[k, epoch] = torch.nan
             curves.seconds[epoch] = time.perf_counter() - begin
+            if stop_if_not_finite:
+                _check_finite(curves.loss[:, epoch], epoch + 1, chosen)
             if kept is not None:
                 kept.save(epoch + 1, last=epoch + 1 == config.epochs)
             if on_epoch is not None:
@@ -278,6 +288,18 @@ def _step(
     loss.sum().backward()
     optimizer.step(scale)
     return loss.detach()
+
+
+def _check_finite(loss: Tensor, epoch: int, chosen: Sequence[Variant]) -> None:
+    wrong = (~loss.isfinite()).nonzero().flatten().tolist()
+    if wrong:
+        rate = max(chosen[k].config.lr for k in wrong)
+        raise ValueError(
+            f"Training is no longer finite: in epoch {epoch} the loss or an output of {len(wrong)} "
+            f"of {len(chosen)} models is NaN or infinite. Choose a smaller learning rate (`lr`, "
+            f"now {rate:g}), or look for extreme values among the features. A state that was "
+            "saved is of an epoch before."
+        )
 
 
 def _shared_config(variants: Sequence[Variant]) -> TrainConfig:

@@ -15,6 +15,7 @@ from lgan.train.environment import environment, peak_memory
 from lgan.train.loop import OnEpoch, Variant, held_out_job, train_together
 from lgan.train.memory import check_weights_fit, outline
 from lgan.train.result import rounded
+from lgan.train.run_lock import run_lock
 from lgan.train.stack import unstack
 
 __all__ = ["Trained", "train_one"]
@@ -71,17 +72,18 @@ def train_one(
     place = device or union.device
     check_weights_fit(outline(factory), place)
     job = held_out_job(fold, 0, seed=config.seed)
-    stacked, curves = train_together(
-        union,
-        [Variant(factory, config, model or {})],
-        [job],
-        groups=fold,
-        captured=captured,
-        device=device,
-        state=None if output is None else Path(output) / "state-0.safetensors",
-        resume=resume,
-        on_epoch=on_epoch,
-    )
+    with run_lock(output):
+        stacked, curves = train_together(
+            union,
+            [Variant(factory, config, model or {})],
+            [job],
+            groups=fold,
+            captured=captured,
+            device=device,
+            state=None if output is None else Path(output) / "state-0.safetensors",
+            resume=resume,
+            on_epoch=on_epoch,
+        )
     held_out = job.test.numel()
     info = {
         "held_out": held_out,

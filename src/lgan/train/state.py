@@ -2,13 +2,14 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
 from lgan.data.cache import load_tensors, save_tensors
+from lgan.train.tensor_file import checksum, json_object, not_finite, read_metadata
 
 __all__ = ["RunState"]
 
@@ -44,20 +45,35 @@ class RunState:
         begin = time.perf_counter()
         if not last and self._cost > QUICK and begin - self._written < self._cost / SHARE:
             return
-        metadata = {"done": str(done), "settings": json.dumps(self.fingerprint)}
-        save_tensors(self.path, self.tensors(), metadata)
+        tensors = {name: tensor.detach().cpu() for name, tensor in self.tensors().items()}
+        metadata = {
+            "done": str(done),
+            "settings": json.dumps(self.fingerprint),
+            "checksum": checksum(tensors),
+        }
+        save_tensors(self.path, tensors, metadata)
         self._written = time.perf_counter()
         self._cost = self._written - begin
 
     @staticmethod
     def models(path: Path) -> int:
         """How many models train together in the run of a file."""
-        return int(json.loads(load_tensors(path)[1]["settings"])["models"])
+        try:
+            models = _settings(read_metadata(path)).get("models")
+        except ValueError as error:
+            raise _damaged(path, str(error)) from error
+        if not isinstance(models, int) or models < 1:
+            raise _damaged(path, f"it names {models!r} models")
+        return models
 
     def load(self) -> int:
         """Put everything as it was, in place, and return how many epochs were done."""
-        stored, metadata = load_tensors(self.path)
-        before, settings = json.loads(metadata.get("settings", "{}")), self.fingerprint
+        try:
+            metadata = read_metadata(self.path)
+            before = _settings(metadata)
+        except ValueError as error:
+            raise _damaged(self.path, str(error)) from error
+        settings = self.fingerprint
         keys = dict.fromkeys([*settings, *before])
         changed = [key for key in keys if before.get(key) != settings.get(key)]
         if changed:
@@ -66,12 +82,32 @@ class RunState:
                 f"The run in {self.path.parent} was started with other settings: {listed}. "
                 "Resume with the same settings, or choose another output folder."
             )
-        now = self.tensors()
+        done, epochs = metadata.get("done", ""), int(settings["epochs"])
+        if not done.isdecimal() or not 1 <= int(done) <= epochs:
+            raise _damaged(self.path, f"it speaks of {done or 'no'} epochs of {epochs}")
+        stored, now = load_tensors(self.path)[0], self.tensors()
         if {n: t.shape for n, t in now.items()} != {n: t.shape for n, t in stored.items()}:
             raise ValueError(
                 f"The run in {self.path.parent} was started with a model of another shape. "
                 "Resume with the same model, or choose another output folder."
             )
+        if metadata.get("checksum") != checksum(stored):
+            raise _damaged(self.path, "its tensors do not have the checksum they were saved with")
+        if (name := not_finite(stored)) is not None:
+            raise _damaged(self.path, f"`{name}` is not finite")
         for name, value in now.items():
             value.copy_(stored[name])
-        return int(metadata["done"])
+        return int(done)
+
+
+def _settings(metadata: Mapping[str, str]) -> dict[str, Any]:
+    if "settings" not in metadata:
+        raise ValueError("its header is missing")
+    return json_object(metadata["settings"])
+
+
+def _damaged(path: Path, reason: str) -> ValueError:
+    return ValueError(
+        f"{path} is not the state of a run: {reason}. Start anew with `--overwrite`, or choose "
+        "another output folder."
+    )

@@ -1,0 +1,48 @@
+"""One run at a time in a folder."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["run_lock"]
+
+
+@contextmanager
+def run_lock(folder: Path | str | None) -> Iterator[None]:
+    """Hold a folder for one run; another process that asks for it is refused.
+
+    A process that dies lets go of it. The lock may be taken again inside itself. What an
+    interrupted writer left behind is removed here, since whoever holds the lock is the only one.
+
+    Args:
+        folder: The folder, which is made where it is not there; ``None`` for a run that writes
+            nothing.
+    """
+    if folder is None:
+        yield
+        return
+    from filelock import FileLock, Timeout
+
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / ".run.lock", is_singleton=True)
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise ValueError(
+            f"Another run is writing to {folder}. Wait for its end, or choose another output "
+            "folder."
+        ) from None
+    except OSError as error:
+        raise OSError(
+            error.errno,
+            f"Could not write to the folder {folder}: {error.strerror or error}. Choose another "
+            "output folder.",
+        ) from error
+    try:
+        if lock.lock_counter == 1:
+            for stale in folder.glob(".*.tmp"):
+                stale.unlink(missing_ok=True)
+        yield
+    finally:
+        lock.release()
