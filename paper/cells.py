@@ -17,9 +17,11 @@ __all__ = ["CHOICE", "Cell", "chosen_group", "groups", "measure"]
 
 CHOICE = (
     "A cell averages the seeds (×n) of one setting on one partition: GIN's published folds before "
-    "other folds (‡), the settings that `lgan cv` uses by default before others, then the setting "
-    "with the most seeds, then the newest; never the one with the best figure. The deviation is "
-    "that over folds, averaged over seeds."
+    "other folds (‡), the settings that `lgan cv` uses by default before others, independent seeds "
+    "before those that share initial weights (°: records of lgan 0.1.0, where model `k` of seed "
+    "`s` began with `s + k`, so that three seeds of ten folds have 12 initialisations), then the "
+    "setting with the most seeds, then the newest; never the one with the best figure. The "
+    "deviation is that over folds, averaged over seeds."
 )
 
 
@@ -34,6 +36,7 @@ class Cell:
         fold_key: Which folds these are.
         test_share: Test graphs over training graphs.
         published_folds: Whether they are those published with GIN.
+        independent: Whether its seeds share no initial weights.
         settings: What it was measured with.
         records: The files it comes from, one a seed.
     """
@@ -44,6 +47,7 @@ class Cell:
     fold_key: str
     test_share: float
     published_folds: bool
+    independent: bool
     settings: dict[str, Any]
     records: tuple[Path, ...]
 
@@ -53,16 +57,16 @@ class Cell:
         return len(self.records)
 
     def __str__(self) -> str:
-        seeds = f" ×{self.seeds}" if self.seeds > 1 else ""
+        seeds = f" ×{self.seeds}{'' if self.independent else '°'}" if self.seeds > 1 else ""
         return f"{self.mean:.1f} ± {self.std:.1f}{seeds}{'' if self.published_folds else ' ‡'}"
 
 
 def groups(runs: Iterable[Run]) -> list[list[Run]]:
     """Runs of the same settings on the same folds, which differ in nothing but the seed."""
-    found: dict[tuple[str, str, str, str], list[Run]] = defaultdict(list)
+    found: dict[tuple[object, ...], list[Run]] = defaultdict(list)
     for run in runs:
-        key = (run.model, run.dataset, json.dumps(run.settings, sort_keys=True), run.folds)
-        found[key].append(run)
+        settings = json.dumps(run.settings, sort_keys=True)
+        found[run.model, run.dataset, settings, run.folds, run.independent_seeds].append(run)
     return list(found.values())
 
 
@@ -97,18 +101,20 @@ def measure(group: Sequence[Run], rule: str) -> Cell | None:
         fold_key=runs[0].folds,
         test_share=runs[0].inner_share if rule == "fair" else runs[0].test_share,
         published_folds=runs[0].published_folds,
+        independent=all(run.independent_seeds for run in runs),
         settings=runs[0].settings,
         records=tuple(run.path for run in runs),
     )
 
 
-def _rank(group: list[Run]) -> tuple[bool, bool, int, str, str]:
+def _rank(group: list[Run]) -> tuple[bool, bool, bool, int, str, str]:
     first = group[0]
     newest = max(run.time for run in group)
     name = max(run.path.name for run in group)  # two runs of one moment: by name, always the same
     return (
         first.published_folds,
         _is_default(first),
+        first.independent_seeds,
         len({run.seed for run in group}),
         newest,
         name,

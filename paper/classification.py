@@ -25,8 +25,8 @@ SHORT = {"PTC_GIN": "PTC", "IMDB-BINARY": "IMDB-B", "IMDB-MULTI": "IMDB-M"}
 OPTIMISM = {
     "gin": "The rule `gin` chooses the epoch where the mean over the very folds it reports is "
     "best, and settings tuned by it were chosen on these folds too: it is optimistic.",
-    "fair": "The rule `fair` chooses the epoch on an inner hold-out and reads the test fold once. "
-    "Settings that were tuned on these folds are still chosen on them.",
+    "fair": "The rule `fair` chooses the epoch on an inner hold-out and reads the test fold once; "
+    "but the default settings were searched for on these very folds, so that it is optimistic too.",
     "fold-max": "The rule `fold-max` reads every fold at its own best epoch: it flatters most, and "
     "is here to compare with papers that use it.",
 }
@@ -37,7 +37,7 @@ NOTES = [
 ]
 MEANING = {
     "gin": "one epoch for all folds, the best on their mean",
-    "fair": "the epoch is chosen on an inner hold-out",
+    "fair": "the epoch chosen on an inner hold-out, the settings on these folds",
     "fold-max": "each fold at its own best epoch",
 }
 

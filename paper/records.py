@@ -72,6 +72,16 @@ class Run:
         return GIN_FOLDS.get(self.dataset) == self.folds
 
     @property
+    def independent_seeds(self) -> bool:
+        """Whether all its models began from seeds of their own.
+
+        Before 0.2.0 model ``k`` of seed ``s`` began from ``s + k``, so that seeds shared most of
+        their initial weights.
+        """
+        version = str(self.environment.get("lgan", "0.1")).split(".")
+        return (int(version[0]), int(version[1])) >= (0, 2)
+
+    @property
     def time(self) -> str:
         """When it was made, in a form that sorts."""
         return str(self.environment.get("time", ""))

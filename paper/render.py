@@ -32,7 +32,7 @@ _LATEX = {
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "±": r"$\pm$", "▼": r"$^{\downarrow}$", "▲": r"$^{\uparrow}$", "‡": r"$^{\ddagger}$",
     "δ": r"$\delta$", "×": r"$\times$", "≥": r"$\geq$", "≤": r"$\leq$", "–": "--",
-    "<": "$<$", ">": "$>$", "`": "",
+    "°": r"$^{\circ}$", "<": "$<$", ">": "$>$", "`": "",
 }  # fmt: skip
 
 

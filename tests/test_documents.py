@@ -1,9 +1,12 @@
 """Tables in the documents are what the commands print today."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
+
+from paper.expressivity import ExpressivityRecord
 
 ROOT = Path(__file__).resolve().parents[1]
 spec = importlib.util.spec_from_file_location("tables", ROOT / "docs" / "tables.py")
@@ -11,6 +14,8 @@ assert spec is not None
 assert spec.loader is not None
 tables = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(tables)
+
+README = (ROOT / "README.md").read_text()
 
 
 @pytest.mark.parametrize("document", tables.DOCUMENTS, ids=lambda path: path.name)
@@ -21,4 +26,40 @@ def test_tables_are_up_to_date(document):
 
 def test_documents_have_tables_at_all():
     found = [name for d in tables.DOCUMENTS for name, _ in tables.BLOCK.findall(d.read_text())]
-    assert {"lgan table classification", "lgan table ablation"} <= set(found)
+    assert {"lgan table classification", "lgan table ablation", "lgan table speed"} <= set(found)
+
+
+def test_readme_is_short_and_begins_with_how_to_install():
+    assert README.count("\n") <= 150
+    assert "pip install" in README[:300]
+
+
+def test_counts_in_the_readme_are_those_of_the_records():
+    paths = (ROOT / "results" / "expressivity").glob("*.json")
+    counts = {
+        count.row: sum(count.separated.values())
+        for path in paths
+        for count in ExpressivityRecord.load(path).counts
+        if count.kind == "refinement"
+    }
+    told = re.search(r"from (\d+) to (\d+)–(\d+) of the 400 pairs, where 3-WL has (\d+)", README)
+    assert told is not None
+    rows = ["lgan-res", "lgan-res + full", "lgan-res + folklore", "3-WL (2-FWL)"]
+    assert [int(number) for number in told.groups()] == [counts[row] for row in rows]
+
+
+@pytest.mark.parametrize("document", tables.DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(document):
+    for target in re.findall(r"\]\(([^)#:]+)[#)]", document.read_text()):
+        assert (document.parent / target).exists(), target
+
+
+def test_readme_names_every_exit_code():
+    assert re.search(r"Exit codes are 0, 1 .*, 2 .*, 130 ", README)
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/reproduction.md"])
+def test_the_rule_fair_is_never_described_without_its_limit(name):
+    text = (ROOT / name).read_text()
+    assert "inner hold-out" in text
+    assert re.search(r"settings.{0,120}searched for on these very folds", text)

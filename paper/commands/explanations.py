@@ -23,6 +23,7 @@ def explanations(
         typer.Argument(help=f"Cases: {', '.join(CASES)}.", show_default="all"),
     ] = None,
     form: Format = None,
+    as_json: options.Json = False,
     seeds: Annotated[int, typer.Option(min=1, help="Models, each with a seed of its own.")] = 5,
     limit: Annotated[int, typer.Option(min=1, help="Graphs explained for each model.")] = 30,
     methods: Annotated[
@@ -55,10 +56,10 @@ def explanations(
                     mirror=mirror, device=choose_device(device), given=given,
                     progress=tell,
                 ).save(output / f"{name}.json")  # fmt: skip
-    _show(output, names, form)
+    _show(output, names, form, as_json=as_json)
 
 
-def _show(folder: Path, names: Sequence[str] | None, form: str | None) -> None:
+def _show(folder: Path, names: Sequence[str] | None, form: str | None, *, as_json: bool) -> None:
     found = read_explanations(folder)
     found = [record for record in found if names is None or record["case"] in names]
     if not found:
@@ -66,4 +67,4 @@ def _show(folder: Path, names: Sequence[str] | None, form: str | None) -> None:
             f"There is no record of scored explanations in {folder}. Make one with "
             "`lgan table explanations triangles`, or name another `--output`."
         )
-    show(explanation_grids(found), form)
+    show(explanation_grids(found), form, as_json=as_json)

@@ -56,6 +56,7 @@ def _datasets(names: list[str] | None) -> list[str] | None:
 
 def expressivity(
     form: Format = None,
+    as_json: options.Json = False,
     brec: Annotated[
         Path | None,
         typer.Option(help="Folder with the raw graphs of BREC: measure before showing."),
@@ -87,7 +88,7 @@ def expressivity(
             "--brec FOLDER`, or name another `--output`."
         )
     told = [count for path in paths for count in ExpressivityRecord.load(path).counts]
-    show(brec_grids(told), form)
+    show(brec_grids(told), form, as_json=as_json)
 
 
 def _keep(path: Path, lost: int, what: str) -> None:
@@ -121,6 +122,7 @@ def _measure_brec(brec: Path, rows: list[str] | None, output: Path, *, trained: 
 
 def runtime(
     form: Format = None,
+    as_json: options.Json = False,
     models: Annotated[
         list[str] | None,
         typer.Option("--model", help="Only these models, again and again.", callback=_models),
@@ -160,7 +162,9 @@ def runtime(
     paths = sorted(output.glob("*.json"))
     if not paths:
         raise ValueError(f"There is no record in {output}. Measure with `lgan table runtime`.")
-    show([grid for path in paths for grid in RuntimeRecord.load(path).grids()], form)
+    show(
+        [grid for path in paths for grid in RuntimeRecord.load(path).grids()], form, as_json=as_json
+    )
 
 
 def _measure_costs(

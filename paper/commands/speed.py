@@ -1,9 +1,13 @@
 """`lgan table speed`: what the benchmarks measured, from their records."""
 
 from pathlib import Path
+from typing import Annotated
 
-from benchmarks import BENCHMARKS, Record
+import typer
+
+from benchmarks import BENCHMARKS, Record, Row
 from benchmarks.command import cells
+from lgan.cli import options
 from paper.commands.tabular import Format, Records, show
 from paper.render import Grid
 
@@ -16,7 +20,12 @@ NOTES = [
 ]
 
 
-def speed(form: Format = None, records: Records = Path("results/bench")) -> None:
+def speed(
+    form: Format = None,
+    as_json: options.Json = False,
+    records: Records = Path("results/bench"),
+    brief: Annotated[bool, typer.Option("--brief", help="One row for a benchmark.")] = False,
+) -> None:
     """Everything that has a bar, one table a machine; measure with `lgan bench`.
 
     Example: lgan table speed --format md
@@ -30,7 +39,8 @@ def speed(form: Format = None, records: Records = Path("results/bench")) -> None
     order = list(BENCHMARKS)
     found.sort(key=lambda record: order.index(record.benchmark))
     machines = dict.fromkeys(str(record.environment["device"]) for record in found)
-    show([_grid(machine, found) for machine in machines], form)
+    grid = _brief if brief else _grid
+    show([grid(machine, found) for machine in machines], form, as_json=as_json)
 
 
 def _grid(machine: str, records: list[Record]) -> Grid:
@@ -51,3 +61,25 @@ def _grid(machine: str, records: list[Record]) -> Grid:
             rows.append([text[column] for column in COLUMNS])
     notes[1:] = [f"[{number}] {note}" for number, note in enumerate(notes[1:], 1)]
     return Grid(f"Speed on {machine}", COLUMNS, rows, notes)
+
+
+def _brief(machine: str, records: list[Record]) -> Grid:
+    """One row for a benchmark and a kind of bar: from the worst figure to the best."""
+    found: dict[tuple[str, str, str], list[Row]] = {}
+    for record in records:
+        for row in record.rows:
+            if record.environment["device"] == machine and row.bar and row.figure is not None:
+                key = (record.benchmark, row.peer or "", row.bar.figure)
+                found.setdefault(key, []).append(row)
+    rows = []
+    for (benchmark, peer, _), some in found.items():
+        told = list(dict.fromkeys(_figures(some)))
+        held = sum(bool(row.holds) for row in some)
+        rows.append([benchmark, peer, " to ".join(told), f"{held} of {len(some)}"])
+    return Grid(f"Speed on {machine}", ["benchmark", "peer", "result", "bars held"], rows, NOTES)
+
+
+def _figures(rows: list[Row]) -> list[str]:
+    """The least and the greatest figure."""
+    ranked = sorted(rows, key=lambda row: row.figure or 0.0)
+    return [row.bar.text(row.figure) for row in (ranked[0], ranked[-1]) if row.bar and row.figure]

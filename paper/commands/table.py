@@ -1,11 +1,16 @@
 """`lgan table`: the tables of the library, from records."""
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
+import torch
 import typer
 
+from lgan.cli import options
+from lgan.cli.screen import print_json
+from lgan.train import CVResult
 from lgan.train.selection import RULES
 from paper.ablation import ablation_grid
 from paper.classification import CSV_COLUMNS, Classification
@@ -16,8 +21,9 @@ from paper.commands.speed import speed
 from paper.commands.tabular import Format, Records, show
 from paper.missing import read_refusals
 from paper.records import read_runs
-from paper.render import csv_text
+from paper.render import Grid, csv_text
 from paper.searches import read_searches, search_grid
+from paper.summary import summary_grid
 
 __all__ = ["app"]
 
@@ -30,6 +36,12 @@ app.command()(figure3)
 app.command()(explanations)
 app.command()(speed)
 
+SEES = {
+    "gin": "sums over neighbours; at most 1-WL",
+    "lgan": "sums over the edges and triangles of every ego network",
+    "lgan-res": "the same with a residual path",
+}
+
 
 def _rule(name: str) -> str:
     if name not in RULES:
@@ -40,10 +52,14 @@ def _rule(name: str) -> str:
 @app.command()
 def classification(
     form: Format = None,
+    as_json: options.Json = False,
     records: Records = Path("results/cv"),
     refusals: Annotated[
         Path, typer.Option(help="Folder with runtime records, for why a model cannot do a set.")
     ] = Path("results/runtime"),
+    brief: Annotated[
+        bool, typer.Option("--brief", help="One row for a set: the best LGAN beside GIN.")
+    ] = False,
 ) -> None:
     """Accuracies of all models on the paper's sets, by every selection rule.
 
@@ -56,15 +72,54 @@ def classification(
             "lgan --splits FOLDER` and copy its result.json there, or name another `--records`."
         )
     shown = Classification(runs, read_refusals(refusals))
+    if brief:
+        show([summary_grid(shown)], form, as_json=as_json)
+        return
+    if as_json:
+        rows = [
+            {name: _number(text) for name, text in zip(CSV_COLUMNS, row, strict=True)}
+            for row in shown.csv_rows()
+        ]
+        print_json({"rows": rows})
+        return
     if form == "csv":
         sys.stdout.write(csv_text(CSV_COLUMNS, shown.csv_rows()))
         return
-    show(shown.grids(), form)
+    show(shown.grids(), form, as_json=as_json)
+
+
+def _number(text: str) -> float | str | None:
+    with suppress(ValueError):
+        return float(text)
+    return text or None
+
+
+@app.command()
+def demo(
+    form: Format = None,
+    as_json: options.Json = False,
+    records: Records = Path("results/demo"),
+) -> None:
+    """What a run of `lgan demo` gave.
+
+    Example: lgan table demo --format md
+    """
+    columns = ["model", "held-out accuracy, last epoch, 10 folds", "what it sees"]
+    rows = []
+    for name, sees in SEES.items():
+        if (path := records / f"{name}.json").exists():
+            result = CVResult.load(path)
+            last = result.test[:, -1] / torch.tensor(result.fold_sizes)
+            rows.append([name, f"{last.mean():.1%} ± {last.std(correction=0):.1%}", sees])
+    if not rows:
+        raise ValueError(f"There is no record in {records}. Copy those of `lgan demo` there.")
+    show([Grid("Graphs in pairs that 1-WL cannot separate", columns, rows)], form, as_json=as_json)
 
 
 @app.command()
 def ablation(
     form: Format = None,
+    as_json: options.Json = False,
     records: Records = Path("results/ablation"),
     rule: Annotated[str, typer.Option(help="gin, fold-max or fair.", callback=_rule)] = "gin",
 ) -> None:
@@ -78,12 +133,13 @@ def ablation(
             f"There is no record (NAME.json) in {records}. Make one with `lgan cv MUTAG --set "
             "branches=target` and copy its result.json there, or name another `--records`."
         )
-    show([ablation_grid(runs, rule)], form)
+    show([ablation_grid(runs, rule)], form, as_json=as_json)
 
 
 @app.command()
 def searches(
     form: Format = None,
+    as_json: options.Json = False,
     records: Records = Path("results/sweep"),
     fresh: Annotated[
         Path, typer.Option(help="Folder with cross-validation records of the winners.")
@@ -99,4 +155,4 @@ def searches(
             f"There is no search by the rule gin in {records}. Make one with `lgan sweep MUTAG`, "
             "or name another `--records`."
         )
-    show([search_grid(found, read_runs(fresh))], form)
+    show([search_grid(found, read_runs(fresh))], form, as_json=as_json)

@@ -2,12 +2,13 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lgan.cli.screen import console, table
+from lgan.cli.screen import console, print_json, table
 from paper.render import FORMATS, Grid, render
 
 __all__ = ["Format", "Records", "show"]
@@ -31,8 +32,11 @@ Format = Annotated[
 Records = Annotated[Path, typer.Option(help="Folder with the records.")]
 
 
-def show(grids: Sequence[Grid], form: str | None) -> None:
-    """Tables on the terminal, or as text in a format."""
+def show(grids: Sequence[Grid], form: str | None, *, as_json: bool = False) -> None:
+    """Tables on the terminal, as text in a format, or as one JSON document."""
+    if as_json:
+        print_json({"tables": [asdict(grid) for grid in grids]})
+        return
     form = form or ("text" if console.is_terminal else "md")
     if form != "text":
         sys.stdout.write(render(grids, form))

@@ -14,8 +14,9 @@ def _record(folder: Path, name: str, device: str, rows: list[Row]) -> None:
     Record(name, rows, environment).save(folder / f"{name}-{device}.json")
 
 
-def _shown(folder: Path) -> str:
-    done = runner.invoke(app, ["table", "speed", "--records", str(folder), "--format", "md"])
+def _shown(folder: Path, *more: str) -> str:
+    command = ["table", "speed", "--records", str(folder), "--format", "md", *more]
+    done = runner.invoke(app, command)
     assert done.exit_code == 0, done.output
     return done.stdout
 
@@ -32,6 +33,15 @@ def test_rows_with_a_bar_are_shown_machine_by_machine(tmp_path):
     assert "- [1] ran once" in first
     assert "no bar" not in first
     assert "| 1,100 s | ≤ 1,200 s | yes |" in second
+
+
+def test_in_brief_a_benchmark_is_one_row(tmp_path):
+    rows = [
+        Row(name, "", 1.0, "igraph", seconds, bar=Bar("speedup", 10))
+        for name, seconds in (("a", 12.0), ("b", 8.0), ("c", 30.0))
+    ]
+    _record(tmp_path, "triangles", "two cores", [*rows, Row("free", "no bar", 1.0)])
+    assert "| triangles | igraph | 8× to 30× | 2 of 3 |" in _shown(tmp_path, "--brief")
 
 
 def test_a_folder_without_records_is_an_error(tmp_path):

@@ -38,6 +38,31 @@ def test_classification_as_csv_goes_to_standard_output_alone(lgan, tmp_path):
     assert row["record"] == "results/cv/a.json"
 
 
+def test_classification_as_json_has_numbers_and_null(lgan, tmp_path):
+    _record(tmp_path / "results" / "cv" / "a.json")
+    rows = lgan("table", "classification", "--json").json["rows"]
+    [row] = [r for r in rows if r["mean"] and r["rule"] == "gin"]
+    assert row == {
+        "model": "lgan", "dataset": "MUTAG", "rule": "gin", "mean": 87.5, "std": 12.5,
+        "published": 92.5, "record": "results/cv/a.json",
+    }  # fmt: skip
+    assert any(r["mean"] is None for r in rows)
+
+
+@pytest.mark.parametrize("words", [["ablation"], ["classification", "--brief"]])
+def test_other_tables_as_json_are_their_grids(lgan, tmp_path, words):
+    _record(tmp_path / "a.json")
+    [grid] = lgan("table", *words, "--records", tmp_path, "--json").json["tables"]
+    assert set(grid) == {"title", "columns", "rows", "notes"}
+    assert all(len(row) == len(grid["columns"]) for row in grid["rows"])
+
+
+def test_the_demo_is_shown_from_its_records(lgan, tmp_path):
+    _record(tmp_path / "gin.json", model="gin")
+    ran = lgan("table", "demo", "--records", tmp_path)
+    assert "| gin | 87.5% ± 12.5% | sums over neighbours; at most 1-WL |" in ran.out
+
+
 @pytest.mark.parametrize(
     ("form", "part"), [("md", "|---|"), ("latex", r"\begin{tabular}"), ("text", "┃ model")]
 )
@@ -57,7 +82,7 @@ def test_where_standard_output_is_no_terminal_a_table_is_markdown(lgan, tmp_path
 
 @pytest.mark.parametrize(
     "words",
-    [["classification"], ["ablation"], ["expressivity"], ["explanations", "--show"]],
+    [["classification"], ["ablation"], ["demo"], ["expressivity"], ["explanations", "--show"]],
     ids=lambda words: words[0],
 )
 def test_without_records_the_command_says_how_to_make_one(lgan, words):

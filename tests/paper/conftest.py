@@ -29,6 +29,7 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pat
         folds: list[int] = FOLDS,
         inner: bool = False,
         time: str = "2026-01-01T00:00:00+00:00",
+        version: str = "0.2.0",
         config: dict[str, object] | None = None,
         **options: object,
     ) -> Path:
@@ -44,7 +45,7 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pat
             inner_test=test - 1 if inner else test[:0],
             inner_validation=test if inner else test[:0],
             seconds=torch.tensor([2.0]),
-            info={"folds": folds, "environment": {"time": time}},
+            info={"folds": folds, "environment": {"time": time, "lgan": version}},
         )
         path = tmp_path / "cv" / f"{name}.json"
         result.save(path)

@@ -88,3 +88,15 @@ def test_other_folds_are_marked(record, folder):
 def test_a_model_that_is_not_in_the_zoo_has_no_defaults(record, folder):
     record("a", [4] * 5, model="mine")
     assert not cells._is_default(read_runs(folder)[0])
+
+
+def test_independent_seeds_come_before_more_seeds_and_never_join_them(record, folder):
+    for seed in range(3):
+        record(f"old-{seed}", [4] * 5, seed=seed, version="0.1.0")
+    record("new-0", [3] * 5)
+    record("new-1", [3] * 5, seed=1)
+    runs = read_runs(folder)
+    assert _names(chosen_group(runs)) == ["new-0", "new-1"]
+    assert str(measure(chosen_group(runs), "gin")) == "75.0 ± 0.0 ×2"
+    old = chosen_group([run for run in runs if not run.independent_seeds])
+    assert str(measure(old, "gin")) == "100.0 ± 0.0 ×3°"

@@ -1,0 +1,24 @@
+from paper.classification import Classification
+from paper.records import read_runs
+from paper.summary import summary_grid
+
+
+def test_a_set_shows_the_best_lgan_of_each_rule_beside_gin_and_the_best_kernel(record, folder):
+    record("a", [4, 4, 4, 4, 2], model="lgan", inner=True)
+    record("b", [4, 4, 4, 4, 3], model="lgan-res")
+    record("c", [2] * 5, model="gin")
+    for name, right in (("wl", 3), ("sp", 2)):
+        record(name, [right] * 5, model=name, inner=True)
+    first = summary_grid(Classification(read_runs(folder), {})).rows[0]
+    best = ["MUTAG", "95.0 ± 10.0 (lgan-res)", "92.5", "50.0 ± 0.0"]
+    assert first[:4] == best
+    assert first[4].endswith("(lgan)")
+    assert first[5] == "not run"
+    assert first[6] == "50.0 (wl)"
+
+
+def test_sets_without_records_say_so(record, folder):
+    record("a", [4] * 5)
+    assert summary_grid(Classification(read_runs(folder), {})).rows[1] == [
+        "PTC", "not run", "67.4", "not run", "not run", "not run", "not done",
+    ]  # fmt: skip
