@@ -70,6 +70,13 @@ def test_a_module_imports_from_lower_layers_only(path):
         assert LEVEL[other] > LEVEL[own], f"{where}, which is not below `{own}`"
 
 
+def test_every_package_has_tests_of_its_name():
+    packages = [path.parent for path in SOURCE.glob("*/__init__.py")]
+    packages += [ROOT / name for name in OUTSIDE]
+    without = [p.name for p in packages if not list((ROOT / "tests" / p.name).glob("test_*.py"))]
+    assert without == []
+
+
 def test_the_check_sees_imports_of_every_form():
     source = """
 import lgan.train.loop
