@@ -18,8 +18,7 @@ from torch_geometric.loader import DataLoader
 
 import lgan
 from lgan.data import triangle_pairs
-from lgan.explain.draw import save
-from lgan.explain.picture import graph_picture
+from lgan.explain import Picture, save
 
 
 def generate(num_graphs: int) -> list[Data]:
@@ -63,7 +62,7 @@ def main() -> None:
         found_all += int(graph.planted[best].sum())
         planted_all += planted
         title = f"{planted // 3} triangles, probability {float(found.prediction[1]):.0%}"
-        pictures.append(graph_picture(found, title=title))
+        pictures.append(Picture.of(found, classes=("hexagons", "triangles"), title=title))
 
     print(f"{found!r}")
     print(f"sum of scores {found.undirected()[1].sum():.3f}, "

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
-from importlib.util import find_spec
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,10 @@ from torch import Tensor, nn
 from lgan._optional import require
 from lgan.data import RawGraphs, load_raw, replaced, stratified_folds
 from lgan.experiment import Settings, factory, network_spec, prepare, settings_for
-from lgan.explain import Attribution, attribute
-from lgan.explain.draw import save
-from lgan.explain.entry import Entry, class_names, explained, select_graphs, uncompressed
+from lgan.explain import Attribution, Explainer, GalleryItem, Picture, Scale, save
+from lgan.explain.explainer import class_names, model_input
 from lgan.explain.molecule import Molecule, molecule_from_graph, molecule_from_smiles
-from lgan.explain.picture import Picture
 from lgan.explain.provenance import typed_command
-from lgan.explain.scale import Scale
 from lgan.train import OnEpoch, train_one
 from lgan.train.environment import environment
 from lgan.wl import refine
@@ -56,14 +53,13 @@ class Figure3:
     record: dict[str, Any]
 
     def save(self, path: Path | str) -> list[Path]:
-        """Write the picture as SVG and, with matplotlib, PNG, and the record as JSON; the paths."""
-        path = Path(path)
-        endings = [".svg", ".png"] if find_spec("matplotlib") is not None else [".svg"]
-        for ending in endings:
-            save(self.pictures, path.with_suffix(ending), columns=2)
-        with replaced(path.with_suffix(".json")) as temporary:
+        """Write the picture as SVG and PNG, and the record as JSON; the paths."""
+        paths = [Path(path).with_suffix(ending) for ending in (".svg", ".png", ".json")]
+        for picture in paths[:2]:
+            save(self.pictures, picture, columns=2)
+        with replaced(paths[2]) as temporary:
             temporary.write_text(json.dumps(self.record, indent=1, allow_nan=False) + "\n")
-        return [path.with_suffix(ending) for ending in (*endings, ".json")]
+        return paths
 
 
 def figure3(
@@ -163,16 +159,11 @@ class _Trained:
 
     def explain(self, raw: RawGraphs, target: int) -> list[Attribution]:
         """Scores of every graph of a small set for a class."""
-        device = next(self.model.parameters()).device
-        union = uncompressed(
-            raw, self.settings.features, num_features=self.num_features,
+        read = partial(
+            model_input, features=self.settings.features, num_features=self.num_features,
             pair_code=self.settings.pair_code,
-        ).to(device)  # fmt: skip
-        ids = torch.arange(union.num_graphs, device=device)
-        return [
-            attribute(self.model, union.batch(i.view(1)), target, of="log-odds").to("cpu")
-            for i in ids
-        ]
+        )  # fmt: skip
+        return Explainer(self.model, read, target).scores(raw)
 
 
 def _no_bar(title: str, epochs: int, sizes: list[int]) -> AbstractContextManager[None]:
@@ -187,20 +178,19 @@ def _graphs(trainer: _Trainer) -> tuple[list[Panel], dict[str, Any]]:
     trained = trainer.train("triangles", fold)
     held_out = (fold == 0).nonzero().flatten()
     smallest = int(held_out[raw.node_ptr.diff()[held_out].argmin()]) // 2 * 2
-    chosen = select_graphs(raw, held_out.tolist())
+    chosen = raw.select(held_out)
     scores = trained.explain(chosen, TRIANGLES)
     found = {int(g): s for g, s in zip(held_out, scores, strict=True)}
     about = {
         **trained.about,
         "triangle_edges_on_top": _on_top(chosen, scores),
-        "told_apart_by": _told_apart_by(select_graphs(raw, [smallest, smallest + 1])),
+        "told_apart_by": _told_apart_by(raw.select([smallest, smallest + 1])),
     }
-    entries = []
+    items = []
     for graph, title in ((smallest, "(a) G′: no triangle"), (smallest + 1, "(b) H′: triangles")):
-        one = select_graphs(raw, [graph])
-        entry = explained(found[graph], one, 0, name=title, truth=int(raw.y[graph]))
-        entries.append((entry, {"dataset": raw.name, "graph": graph, "held_out": True}))
-    return _row(entries, raw.classes), about
+        item = GalleryItem.of(found[graph], raw.classes, name=title, truth=int(raw.y[graph]))
+        items.append((item, {"dataset": raw.name, "graph": graph, "held_out": True}))
+    return _row(items), about
 
 
 def _molecules(trainer: _Trainer) -> tuple[list[Panel], dict[str, Any]]:
@@ -211,24 +201,24 @@ def _molecules(trainer: _Trainer) -> tuple[list[Panel], dict[str, Any]]:
     fold = stratified_folds(raw.y, FOLDS, seed=trainer.seed)
     fold[[place for place in places if place is not None]] = 0
     trained = trainer.train(raw.name, fold)
-    entries = []
+    items = []
     for each, place, letter, (name, smiles, paper) in zip(shown, places, "cd", SHOWN, strict=True):
-        one = each.graph(raw.name)
-        scores = trained.explain(one, MUTAGEN)[0]
-        truth = None if place is None else int(raw.y[place])
-        entry = explained(scores, one, 0, name=f"({letter}) {name}", truth=truth, drawn=each)
+        item = GalleryItem.of(
+            trained.explain(each.graph(raw.name), MUTAGEN)[0],
+            class_names(raw),
+            name=f"({letter}) {name}",
+            truth=None if place is None else int(raw.y[place]),
+            molecule=each,
+        )
         known = {"dataset": raw.name, "graph": place, "held_out": True, "smiles": smiles}
-        entries.append((entry, {**known, "class_in_the_paper": paper}))
-    return _row(entries, class_names(raw)), trained.about
+        items.append((item, {**known, "class_in_the_paper": paper}))
+    return _row(items), trained.about
 
 
-def _row(entries: list[tuple[Entry, dict[str, Any]]], classes: tuple[str, ...]) -> list[Panel]:
+def _row(items: list[tuple[GalleryItem, dict[str, Any]]]) -> list[Panel]:
     """Two panels on one scale, as pictures and plain values."""
-    scale = Scale.joint(entry.picture.scale for entry, _ in entries)
-    return [
-        (entry.picture.with_scale(scale), {**known, **entry.to_json(classes)})
-        for entry, known in entries
-    ]
+    scale = Scale.joint(item.picture.scale for item, _ in items)
+    return [(item.picture.on_scale(scale), {**known, **item.to_json()}) for item, known in items]
 
 
 def _on_top(raw: RawGraphs, scores: list[Attribution]) -> float:
@@ -250,7 +240,7 @@ def _on_top(raw: RawGraphs, scores: list[Attribution]) -> float:
 
 def _told_apart_by(pair: RawGraphs) -> dict[str, bool]:
     """Which tests separate two graphs."""
-    union = uncompressed(pair, "constant", num_features=1)
+    union = model_input(pair, "constant", num_features=1)
     return {test: bool(refine(union, test=test).separates(0, 1)) for test in SHOWN_TESTS}
 
 

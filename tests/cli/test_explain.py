@@ -73,15 +73,27 @@ def test_several_graphs_become_a_grid(name, triangles, lgan, tmp_path):
     assert f"picture: {name}" in ran.err
     content = (tmp_path / name).read_bytes()
     if name.endswith(".svg"):
-        assert content.decode().count('role="img"') == 2
+        assert content.decode().count(">for triangles<") == 2
     else:
         assert content.startswith(b"\x89PNG")
 
 
-def test_target_and_method_are_used(triangles, lgan):
-    for target in (0, 1):
-        ran = lgan("explain", triangles, "--index", 0, "--target", target, "--json")
+def test_colours_speak_for_one_class_unless_another_is_asked_for(triangles, lgan):
+    ran = lgan("explain", triangles, "--index", 0, "--index", 1, "--json")
+    assert [item["target"] for item in ran.json] == [1, 1]
+    assert [item["of"] for item in ran.json] == ["log-odds", "log-odds"]
+    for given, target in (("0", 0), ("hexagons", 0), ("triangles", 1)):
+        ran = lgan("explain", triangles, "--index", 0, "--class", given, "--json")
         assert ran.json[0]["target"] == target
+
+
+def test_the_old_name_of_the_class_still_works_and_says_so(triangles, lgan):
+    ran = lgan("explain", triangles, "--index", 0, "--target", 0, "--json")
+    assert ran.json[0]["target"] == 0
+    assert "`--target` is now `--class`" in ran.err
+
+
+def test_method_is_used(triangles, lgan):
     ran = lgan("explain", triangles, "--index", 0, "--method", "degree", "--json")
     assert ran.json[0]["method"] == "degree"
     assert ran.json[0]["gap"] is None
@@ -168,6 +180,21 @@ def test_smiles_without_rdkit_name_the_package(mutag, lgan, monkeypatch):
     assert "Traceback" not in ran.err
 
 
+@pytest.mark.parametrize("option", [("-o", "out.png"), ("-o", "out.svg"), ("--report", "out.html")])
+def test_matplotlib_is_asked_for_before_anything_is_computed(option, triangles, lgan, monkeypatch):
+    import sys
+
+    def computed(*arguments, **options):
+        raise AssertionError("computed before the package was asked for")
+
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr("lgan.cli.explain.load_raw", computed)
+    monkeypatch.setattr("lgan.cli.explain.explainer_of", computed)
+    ran = lgan("explain", triangles, "--index", 0, *option)
+    assert ran.code == 1
+    assert "pip install 'lgan[plot]'" in ran.err
+
+
 def test_set_with_other_features_fails(mutag, lgan):
     ran = lgan("explain", mutag, "--dataset", "triangles", "--index", 0)
     assert ran.code == 1
@@ -190,7 +217,7 @@ def test_set_without_the_features_of_the_model_fails(lgan, tmp_path):
         ([], "say what to explain"),
         (["--index", 200], "`--index` must be from 0 to 199, got 200: triangles has 200 graphs"),
         (["--index", -1], "`--index` must be from 0 to 199, got -1"),
-        (["--index", 0, "--target", 2], "`--target` must be from 0 to 1, got 2"),
+        (["--index", 0, "--class", 2], "`--class` must be one of hexagons, triangles, or a number"),
         (["--index", 0, "--method", "magic"], "must be one of integrated-gradients"),
         (["--index", 0, "--dataset", "MUTANG"], "Did you mean MUTAG?"),
         (["--index", 0, "--smiles", "C"], "`--smiles` excludes `--index` and `--dataset`"),
@@ -240,7 +267,8 @@ def test_mutag_end_to_end(mutag, lgan, mirror, tmp_path):
     )  # fmt: skip
     assert ran.code == 0, ran.err
     svg = (tmp_path / "out.svg").read_text()
-    assert svg.count('role="img"') == 2
+    assert svg.count("<svg") == 3  # the sheet and two molecules
+    assert svg.count(">for not mutagenic<") == 2
     assert "MUTAG 82" in svg
     html = (tmp_path / "out.html").read_text()
     assert "all graphs of MUTAG" in html

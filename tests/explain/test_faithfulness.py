@@ -39,12 +39,12 @@ def test_kept_edges_are_the_best_and_at_least_one():
 def test_fidelity_compares_the_prediction_with_deleted_edges():
     model = lgan.LGAN(3, 4, 2, num_layers=2).double().eval()
     data = laws.data(nx.gnp_random_graph(9, 0.5, seed=1), torch.randn(9, 3).double())
-    subject = prepared(model, [data])[0]
-    scores = torch.rand(subject.num_pairs)
-    found = faithfulness(model, [subject], [scores], [1], [0.7])
+    maskable = prepared(model, [data])[0]
+    scores = torch.rand(maskable.num_pairs)
+    found = faithfulness(model, [maskable], [scores], [1], [0.7])
 
     def chance(kept):
-        pairs = subject.lines.pair_index[:, kept]
+        pairs = maskable.lines.pair_index[:, kept]
         left = lgan.EgoLineGraph()(laws.Data(x=data.x, edge_index=pairs, num_nodes=9))
         return model(left)[0].softmax(-1).detach()
 

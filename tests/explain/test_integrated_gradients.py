@@ -10,8 +10,8 @@ import laws
 import lgan
 from lgan.explain import attribute_all
 from lgan.explain import integrated_gradients as module
+from lgan.explain.maskable import MaskableGraph, MaskableUnion
 from lgan.explain.masking import masked_outputs
-from lgan.explain.subject import Subject, SubjectUnion
 from lgan.zoo import GIN
 
 
@@ -243,7 +243,7 @@ class _OverMasks(nn.Module):
 
     def __init__(self, model: nn.Module, data: Data) -> None:
         super().__init__()
-        self.model, self.union = model, SubjectUnion.of([Subject.of(data)])
+        self.model, self.union = model, MaskableUnion.of([MaskableGraph.of(data)])
 
     def forward(self, mask: Tensor) -> Tensor:
         return masked_outputs(self.model, self.union, mask)[:, 0]

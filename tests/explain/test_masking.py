@@ -12,8 +12,8 @@ from torch_geometric.utils import degree
 import laws
 import lgan
 import reference
+from lgan.explain.maskable import MaskableGraph, MaskableUnion
 from lgan.explain.masking import deleted_outputs, evaluating, masked_outputs
-from lgan.explain.subject import Subject, SubjectUnion
 from lgan.zoo import GIN, MODELS
 from stacks import build_stack
 
@@ -53,7 +53,7 @@ def shake(model: nn.Module) -> nn.Module:
 def test_a_mask_of_zeros_and_ones_deletes_edges_and_their_triangles(residual, comb, fusion):
     model = shake(lgan.LGAN(3, 6, 2, num_layers=2, residual=residual, comb=comb, fusion=fusion))
     data = graph()
-    union = SubjectUnion.of([Subject.of(data)])
+    union = MaskableUnion.of([MaskableGraph.of(data)])
     masks = zero_one_masks(union.num_pairs)
     got = masked_outputs(model, union, masks.double())
     for mask, outputs in zip(masks, got, strict=True):
@@ -78,7 +78,7 @@ class WithWeights(nn.Module):
 def test_networks_of_pyg_lose_masked_edges_too(build):
     model = shake(build())
     data = graph(1)
-    union = SubjectUnion.of([Subject.of(data)])
+    union = MaskableUnion.of([MaskableGraph.of(data)])
     masks = zero_one_masks(union.num_pairs)
     got = masked_outputs(model, union, masks.double())
     for mask, outputs in zip(masks, got, strict=True):
@@ -91,20 +91,20 @@ def test_the_masks_of_a_network_of_pyg_are_taken_off_again():
     model = shake(GIN(3, 6, 2))
     data = graph(1)
     before = model(data)
-    union = SubjectUnion.of([Subject.of(data)])
+    union = MaskableUnion.of([MaskableGraph.of(data)])
     masked_outputs(model, union, torch.zeros(1, union.num_pairs, dtype=torch.float64))
     torch.testing.assert_close(model(data), before, rtol=0, atol=0)
 
 
 def test_several_graphs_get_the_outputs_they_get_alone():
     model = shake(lgan.LGAN(3, 6, 2, num_layers=2))
-    subjects = [Subject.of(g) for g in (graph(0), graph(2, 7, 0.3), graph(3, 5, 1.0))]
-    union = SubjectUnion.of(subjects)
+    maskables = [MaskableGraph.of(g) for g in (graph(0), graph(2, 7, 0.3), graph(3, 5, 1.0))]
+    union = MaskableUnion.of(maskables)
     mask = torch.rand(3, union.num_pairs, dtype=torch.float64)
     together = masked_outputs(model, union, mask)
-    for i, subject in enumerate(subjects):
+    for i, maskable in enumerate(maskables):
         part = mask[:, union.pair_ptr[i] : union.pair_ptr[i + 1]]
-        alone = masked_outputs(model, SubjectUnion.of([subject]), part)
+        alone = masked_outputs(model, MaskableUnion.of([maskable]), part)
         torch.testing.assert_close(together[:, i], alone[:, 0], rtol=1e-12, atol=1e-12)
 
 
@@ -122,7 +122,7 @@ class OwnNetwork(nn.Module):
 def test_a_network_around_the_layer_sees_the_mask():
     model = shake(OwnNetwork())
     data = graph(4)
-    union = SubjectUnion.of([Subject.of(data)])
+    union = MaskableUnion.of([MaskableGraph.of(data)])
     masks = zero_one_masks(union.num_pairs)
     got = masked_outputs(model, union, masks.double())
     for mask, outputs in zip(masks, got, strict=True):
@@ -136,7 +136,7 @@ def test_masks_of_zoo_networks_equal_deleting_edges(name):
     spec = MODELS[name]
     torch.manual_seed(0)
     model = spec.build(data.x.size(1), 4, 2).double().eval()
-    union = SubjectUnion.of([Subject.of(data)])
+    union = MaskableUnion.of([MaskableGraph.of(data)])
     masks = torch.rand(3, union.num_pairs, generator=torch.Generator().manual_seed(1)) < 0.6
     masks[0] = True
     got = masked_outputs(model, union, masks.double())
@@ -170,7 +170,7 @@ CODED = {"pair_code": "full", "num_layers": 2}
 def test_deleting_edges_gives_what_the_model_says_of_the_graph_without_them(build):
     model = shake(build())
     graphs = [graph(0), graph(2, 7, 0.6)]
-    union = SubjectUnion.of([Subject.of(g, pair_code=CODED["pair_code"]) for g in graphs])
+    union = MaskableUnion.of([MaskableGraph.of(g, pair_code=CODED["pair_code"]) for g in graphs])
     kept = zero_one_masks(union.num_pairs)
     got = deleted_outputs(model, union, kept)
     assert got.shape[:2] == (len(kept), 2)
@@ -189,7 +189,7 @@ def test_along_a_mask_pair_codes_and_degrees_stay_those_of_the_whole_graph():
     data = graph(0)
     none, all_, some = zero_one_masks(len(data.edge_index[0]) // 2)[:3]
     coded = shake(lgan.LGAN(3, 6, 2, **CODED))
-    union = SubjectUnion.of([Subject.of(data, pair_code=CODED["pair_code"])])
+    union = MaskableUnion.of([MaskableGraph.of(data, pair_code=CODED["pair_code"])])
     masks = torch.stack([none, all_, some])
     masked, deleted = (
         masked_outputs(coded, union, masks.double()),
@@ -204,7 +204,7 @@ def test_along_a_mask_pair_codes_and_degrees_stay_those_of_the_whole_graph():
         return lgan.EgoLineGraph()(Data(x=x, edge_index=g.edge_index, num_nodes=g.num_nodes))
 
     plain = shake(lgan.LGAN(1, 6, 2, num_layers=2))
-    union = SubjectUnion.of([Subject.of(with_degrees(data))])
+    union = MaskableUnion.of([MaskableGraph.of(with_degrees(data))])
     deleted = deleted_outputs(plain, union, some[None])[0]
     assert (deleted - plain(with_degrees(without(data, some)))).abs().max() > 1e-3
     kept = with_degrees(data)
@@ -217,7 +217,7 @@ def test_a_network_that_cannot_be_masked_is_refused():
         def forward(self, data):
             return data.x.sum(0, keepdim=True)
 
-    union = SubjectUnion.of([Subject.of(graph())])
+    union = MaskableUnion.of([MaskableGraph.of(graph())])
     with pytest.raises(TypeError, match=r"cannot be masked.*Add an argument `edge_weight`"):
         masked_outputs(Blind(), union, torch.ones(1, union.num_pairs))
 

@@ -10,9 +10,9 @@ from torch_geometric.transforms import ToUndirected
 import laws
 import lgan
 from lgan.explain import peers
+from lgan.explain.maskable import MaskableUnion
 from lgan.explain.masking import masked_outputs, prepared
 from lgan.explain.methods import METHODS, method_spec
-from lgan.explain.subject import SubjectUnion
 from lgan.zoo import GIN
 
 
@@ -55,14 +55,14 @@ def test_gradient_is_the_slope_at_the_full_graph(of):
     model = lgan.LGAN(3, 4, 2, num_layers=2).double().eval()
     data = graph(2)
     data.x = data.x.double()
-    subjects = prepared(model, [data])
-    union, step = SubjectUnion.of(subjects), 1e-6
+    maskables = prepared(model, [data])
+    union, step = MaskableUnion.of(maskables), 1e-6
     shifted = torch.ones(union.num_pairs, union.num_pairs).double() - step * torch.eye(
         union.num_pairs
     )
     full = torch.ones(1, union.num_pairs).double()
     slope = (masked_outputs(model, union, full) - masked_outputs(model, union, shifted)) / step
-    found = method_spec("gradient").explain(model, subjects, [1], of, 0)[0]
+    found = method_spec("gradient").explain(model, maskables, [1], of, 0)[0]
     other = slope[:, 0, 0] if of == "log-odds" else 0
     torch.testing.assert_close(found, (slope[:, 0, 1] - other).detach(), rtol=1e-4, atol=1e-6)
 

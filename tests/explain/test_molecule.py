@@ -5,8 +5,9 @@ import torch
 
 from lgan.data import RawGraphs, load_raw
 from lgan.explain.atoms import MOLECULES, molecule_spec
+from lgan.explain.draw import picture_svg
 from lgan.explain.molecule import molecule_from_graph, molecule_from_smiles
-from lgan.explain.picture import molecule_picture
+from lgan.explain.picture import Picture
 
 Chem = pytest.importorskip("rdkit.Chem")
 
@@ -83,7 +84,7 @@ def _draw(made) -> None:
 
     pairs = [(u, v) for u, v in made.pair_index.t().tolist()]
     attribution = scores(len(made.symbols), pairs, [1.0] * len(pairs))
-    assert "<path" in molecule_picture(attribution, made).svg() or len(pairs) == 0
+    assert "<path" in picture_svg(Picture.of(attribution, molecule=made)) or len(pairs) == 0
 
 
 def test_smiles_have_hydrogens_where_the_set_has_them():

@@ -1,6 +1,7 @@
 """`lgan demo`: the main job on generated data."""
 
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -8,13 +9,13 @@ import torch
 import typer
 
 from lgan.cli import options
-from lgan.cli.explaining import Explainer, confusion_tables
 from lgan.cli.screen import console, epoch_progress, print_json, table
 from lgan.cli.setup import output_folder
 from lgan.data import load, load_raw
 from lgan.experiment import factory, network_spec, prepare, settings_for
-from lgan.explain.entry import class_names
-from lgan.explain.report import choose_for_gallery
+from lgan.experiment.explain import explainer_of, report_of
+from lgan.explain.gallery import choose_for_gallery
+from lgan.explain.report import confusion_tables
 from lgan.train import TrainConfig, cross_validate, predict, train_one
 from lgan.train.checkpoint import Checkpoint
 
@@ -40,7 +41,7 @@ def demo(
 
     Every graph has a partner in the other class with the same number of nodes, the same degrees
     and the same colours under 1-WL; only one of the two has triangles. No download is needed.
-    It ends with a report of which edges decided, one HTML file.
+    It ends with a report of which edges decided, one HTML file, where matplotlib is installed.
     """
     folder = output_folder(output, "demo", resume=False, overwrite=True)
     if not as_json:
@@ -75,7 +76,9 @@ def demo(
              f"{float(result.seconds.sum()):.1f} s", meaning]
         )  # fmt: skip
     report = folder / "report.html"
-    _explain(folder, report, epochs=epochs, folds=folds, seed=seed)
+    drawn = find_spec("matplotlib") is not None
+    if drawn:
+        _explain(folder, report, epochs=epochs, folds=folds, seed=seed)
     if as_json:
         print_json(results)
         return
@@ -85,7 +88,10 @@ def demo(
         rows,
         f"chance is 50 %; records: {folder}",
     )
-    console.print(f"which edges decided, in pictures: {report}", soft_wrap=True, highlight=False)
+    told = f"which edges decided, in pictures: {report}" if drawn else (
+        "for a report of which edges decided: pip install 'lgan[plot]'"
+    )  # fmt: skip
+    console.print(told, soft_wrap=True, highlight=False, markup=False)
 
 
 def _explain(folder: Path, report: Path, *, epochs: int, folds: int, seed: int) -> None:
@@ -109,9 +115,9 @@ def _explain(folder: Path, report: Path, *, epochs: int, folds: int, seed: int) 
         info={**trained.info, "compress": settings.compress, "held_out_graphs": held_out.tolist()},
     )
     stored.save(folder / "model.safetensors")
-    explainer = Explainer.restore(stored, settings.dataset, torch.device("cpu"), seed=seed)
+    explainer = explainer_of(stored, settings.dataset, seed=seed)
     probability = predict(explainer.model, union).softmax(-1)
     chosen = choose_for_gallery(probability, raw.y, EXPLAINED, among=held_out)
-    entries = explainer.graphs(raw, chosen)
     tables = confusion_tables(probability, raw.y, raw.name, explainer.held_out)
-    explainer.report(entries, class_names(raw), tables).save(report)
+    items = explainer.graphs(raw, chosen)
+    report_of(stored, raw.name, explainer, items, tables).save(report)

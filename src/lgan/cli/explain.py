@@ -1,5 +1,7 @@
 """`lgan explain`: which edges made a model say what it says, as pictures, numbers and a report."""
 
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -7,17 +9,20 @@ import torch
 import typer
 from torch import Tensor
 
+from lgan._optional import require
 from lgan.cli import options
-from lgan.cli.explaining import Explainer, confusion_tables
-from lgan.cli.screen import log, print_json, reading_progress, table
+from lgan.cli.screen import activity, log, print_json, reading_progress, table
 from lgan.cli.setup import choose_device, load_union
 from lgan.data import RawGraphs, dataset_spec, load_raw
-from lgan.explain.atoms import molecule_spec
+from lgan.experiment.explain import check_fits, explainer_of, report_of, settings_of
+from lgan.explain import GalleryItem
+from lgan.explain.atoms import MOLECULES, molecule_spec
 from lgan.explain.draw import check_ending, save
-from lgan.explain.entry import Entry, class_names
+from lgan.explain.explainer import class_names
+from lgan.explain.gallery import choose_for_gallery
 from lgan.explain.integrated_gradients import METHOD
 from lgan.explain.methods import METHODS
-from lgan.explain.report import choose_for_gallery
+from lgan.explain.report import confusion_tables
 from lgan.explain.scale import Scale
 from lgan.train import predict as predict_logits
 from lgan.train.checkpoint import Checkpoint
@@ -56,10 +61,15 @@ def explain(
     smiles: Annotated[
         list[str] | None, typer.Option(help="Molecule to explain, as SMILES; several times.")
     ] = None,
-    target: Annotated[
-        int | None,
-        typer.Option(min=0, help="Class to explain.", show_default="the predicted one"),
+    explained_class: Annotated[
+        str | None,
+        typer.Option(
+            "--class",
+            help="Class that red speaks for, by name or number from 0.",
+            show_default="the active one of two, else the predicted one",
+        ),
     ] = None,
+    target: Annotated[int | None, typer.Option(min=0, hidden=True)] = None,
     method: Annotated[
         str, typer.Option(help=f"How edges are scored: {', '.join(METHODS)}.", callback=_method)
     ] = METHOD,
@@ -83,46 +93,48 @@ def explain(
     lgan explain runs/mutag/model.safetensors --smiles "Nc1ccccc1" --report out.html
     """
     _check_usage(index, smiles, dataset, output, report)
+    if target is not None:
+        log.print("`--target` is now `--class`; the old name goes with the next release.")
     place = choose_device(device)
     stored = Checkpoint.load(checkpoint)
-    if target is not None and target >= stored.out_channels:
-        raise typer.BadParameter(
-            f"`--target` must be from 0 to {stored.out_channels - 1}, got {target}: the model has "
-            f"{stored.out_channels} classes."
-        )
     name = dataset or stored.dataset
-    explainer = Explainer.restore(
-        stored, name, place, target=target, steps=steps, method=method, seed=seed
-    )
-    confusions: dict[str, Tensor] = {}
-    if smiles:
-        classes, entries = molecule_spec(name).classes, explainer.molecules(smiles)
-    else:
+    _check_packages(output, report, smiles, name)
+    raw: RawGraphs | None = None
+    if not smiles:
         with reading_progress(name) as progress:
             raw = load_raw(name, root=root, mirror=mirror, seed=seed, progress=progress)
-        explainer.check(raw)
+        check_fits(stored, raw)
         _check_index(index or [], raw)
-        held_out = explainer.held_out
-        if report is not None:
-            union = load_union(
-                explainer.settings, root=root, mirror=mirror, seed=seed, device=place
-            )
-            probability = predict_logits(explainer.model, union).softmax(-1).cpu()
-            confusions = confusion_tables(probability, raw.y, name, held_out)
-            among = None if held_out is None else torch.tensor(sorted(held_out))
-            index = index or choose_for_gallery(probability, raw.y, gallery, among=among)
-        classes, entries = class_names(raw), explainer.graphs(raw, index or [])
+    classes = molecule_spec(name).classes if raw is None else class_names(raw)
+    wanted = _class(explained_class if target is None else str(target), classes)
+    explainer = explainer_of(
+        stored, name, device=place, seed=seed, target=wanted, method=method, steps=steps
+    )
+    confusions: dict[str, Tensor] = {}
+    if raw is not None and report is not None:
+        union = load_union(
+            settings_of(stored, name), root=root, mirror=mirror, seed=seed, device=place
+        )
+        probability = predict_logits(explainer.model, union).softmax(-1).cpu()
+        confusions = confusion_tables(probability, raw.y, name, explainer.held_out)
+        among = None if explainer.held_out is None else torch.tensor(sorted(explainer.held_out))
+        index = index or choose_for_gallery(probability, raw.y, gallery, among=among)
+    with activity() as tell:
+        asked = replace(explainer, progress=tell)
+        items = (
+            asked.molecules(smiles or [], name) if raw is None else asked.graphs(raw, index or [])
+        )
     if output is not None:
-        shared = Scale.joint(entry.picture.scale for entry in entries)
-        save([entry.picture.with_scale(shared) for entry in entries], output)
+        shared = Scale.joint(item.picture.scale for item in items)
+        save([item.picture.on_scale(shared) for item in items], output)
         log.print(f"picture: {output}", soft_wrap=True, markup=False, highlight=False)
     if report is not None:
-        explainer.report(entries, classes, confusions).save(report)
+        report_of(stored, name, explainer, items, confusions).save(report)
         log.print(f"report: {report}", soft_wrap=True, markup=False, highlight=False)
     if as_json:
-        print_json([entry.to_json(classes) for entry in entries])
+        print_json([item.to_json() for item in items])
     else:
-        _show(entries, classes)
+        _show(items)
 
 
 def _check_usage(
@@ -152,6 +164,17 @@ def _check_usage(
             raise typer.BadParameter(str(error)) from error
 
 
+def _check_packages(
+    output: Path | None, report: Path | None, smiles: list[str] | None, name: str
+) -> None:
+    """Ask for what drawing needs before anything is computed."""
+    molecules = bool(smiles) or (name in MOLECULES and find_spec("rdkit") is not None)
+    if smiles:
+        require("rdkit.Chem")
+    if output is not None or (report is not None and not molecules):
+        require("matplotlib")
+
+
 def _check_index(index: list[int], raw: RawGraphs) -> None:
     for graph in index:
         if not 0 <= graph < raw.num_graphs:
@@ -161,19 +184,29 @@ def _check_index(index: list[int], raw: RawGraphs) -> None:
             )
 
 
-def _show(entries: list[Entry], classes: tuple[str, ...]) -> None:
+def _class(wanted: str | None, classes: tuple[str, ...]) -> int | None:
+    if wanted is None or wanted in classes:
+        return None if wanted is None else classes.index(wanted)
+    if wanted.isdecimal() and int(wanted) < len(classes):
+        return int(wanted)
+    raise typer.BadParameter(
+        f"`--class` must be one of {', '.join(classes)}, or a number from 0 to "
+        f"{len(classes) - 1}, got {wanted!r}."
+    )
+
+
+def _show(items: list[GalleryItem]) -> None:
     rows = []
-    for entry in entries:
-        scores = entry.attribution
-        best = "  ".join(f"{name} {score:+.3f}" for name, score in entry.picture.top(TOP))
+    for item in items:
+        best = "  ".join(f"{name} {score:+.3f}" for name, score in item.picture.top(TOP))
         rows.append([
-            entry.name,
-            "" if entry.truth is None else classes[entry.truth],
-            f"{classes[scores.predicted]} ({entry.probability:.1%})",
-            classes[scores.target],
+            item.name,
+            "" if item.truth is None else item.classes[item.truth],
+            f"{item.predicted} ({item.probability:.1%})",
+            item.picture.red,
             best or "no edges",
         ])  # fmt: skip
-    columns = ["graph", "class", "predicted", "explained", "strongest edges"]
-    sums = all(entry.attribution.complete for entry in entries)
+    columns = ["graph", "class", "predicted", "scores speak", "strongest edges"]
+    sums = all(item.attribution.complete for item in items)
     note = "scores add up to the change of the output from the graph without edges" if sums else ""
     table("Which edges mattered", columns, rows, note)

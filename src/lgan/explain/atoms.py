@@ -13,6 +13,7 @@ class MoleculeSpec:
         atoms: The symbol of every node label, ``*`` for a label that no atom has.
         bonds: The bond of every edge label; empty where the set keeps no bonds.
         classes: What the classes mean.
+        active: The class of molecules that have the property.
 
     Example:
         >>> MOLECULES["MUTAG"].atoms[1], MOLECULES["MUTAG"].hydrogens
@@ -22,6 +23,7 @@ class MoleculeSpec:
     atoms: tuple[str, ...]
     bonds: tuple[str, ...]
     classes: tuple[str, ...]
+    active: int = 1
 
     @property
     def hydrogens(self) -> bool:
@@ -42,6 +44,7 @@ MOLECULES: dict[str, MoleculeSpec] = {
         atoms=("C", "O", "Cl", "H", "N", "F", "Br", "S", "P", "I", "Na", "K", "Li", "Ca"),
         bonds=("single", "double", "triple"),
         classes=("mutagen", "non-mutagen"),
+        active=0,
     ),
     "PTC_MR": MoleculeSpec(
         atoms=(

@@ -12,10 +12,10 @@ from lgan.explain.integrated_gradients import (
     integrated_gradients,
     outputs_at_ends,
 )
+from lgan.explain.maskable import MaskableUnion
 from lgan.explain.masking import evaluating, prepared
 from lgan.explain.methods import method_spec
 from lgan.explain.path import Baseline, Path
-from lgan.explain.subject import SubjectUnion
 
 __all__ = ["attribute", "attribute_all"]
 
@@ -47,7 +47,7 @@ def attribute(
             ``edge_weight`` (and ``batch``), or one made of PyG's message-passing layers.
         data: One graph: a PyG ``Data``, with or without the fields of
             :class:`lgan.EgoLineGraph`, or ``union.batch(torch.tensor([i]))``. Where twins are
-            merged, the original edges are written out and scored; see :class:`Subject`.
+            merged, the original edges are written out and scored; see :class:`MaskableGraph`.
         target: Class to explain; the predicted one by default.
         steps: Points of the first attempt.
         baseline: Where the path begins: ``"empty"``, the graph without edges.
@@ -76,11 +76,11 @@ def attribute(
         return integrated_gradients(model, [data], [target], path, of=of)[0]
     spec = method_spec(method)
     with evaluating(model):
-        subject = prepared(model, [data])[0]
-        ends = outputs_at_ends(model, SubjectUnion.of([subject]))[:, 0]
+        graph = prepared(model, [data])[0]
+        ends = outputs_at_ends(model, MaskableUnion.of([graph]))[:, 0]
         target, of = checked_target(target, ends[1]), spec.checked_of(of, ends.size(-1))
-        scores = spec.explain(model, [subject], [target], of, seed)[0].to(ends)
-    found = Attribution.from_scores(subject, scores, ends, target=target, method=method, of=of)
+        scores = spec.explain(model, [graph], [target], of, seed)[0].to(ends)
+    found = Attribution.from_scores(graph, scores, ends, target=target, method=method, of=of)
     return found.to(data.edge_index.device)
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from lgan.explain.subject import Subject
+from lgan.explain.maskable import MaskableGraph
 
 __all__ = ["Attribution", "Explained", "completeness", "explained_by_default", "explained_output"]
 
@@ -57,7 +57,7 @@ class Attribution:
 
     @staticmethod
     def from_scores(
-        subject: Subject,
+        graph: MaskableGraph,
         scores: Tensor,
         ends: Tensor,
         *,
@@ -71,7 +71,7 @@ class Attribution:
         """The scores of the undirected edges of a graph, and all that follows from them.
 
         Args:
-            subject: The graph.
+            graph: The graph.
             scores: A score for every undirected edge ``[P]``.
             ends: Outputs for the graph without edges and for the graph ``[2, C]``.
             target: The class explained.
@@ -83,16 +83,16 @@ class Attribution:
             of: What was explained; :func:`explained_by_default` unless given.
         """
         of = of or explained_by_default(ends.size(-1))
-        found, entry_triangle = subject.triangles()
+        found, entry_triangle = graph.triangles()
         sides = torch.zeros_like(entry_triangle, dtype=scores.dtype) if sides is None else sides
         values = explained_output(ends, target, of)
         baseline_output, output = values.tolist()
         gap, relative_gap, complete = completeness(scores, values, tolerance)
-        (u, v), half = subject.lines.pair_index.long(), scores / 2
-        nodes = scores.new_zeros(subject.num_nodes)
+        (u, v), half = graph.lines.pair_index.long(), scores / 2
+        nodes = scores.new_zeros(graph.num_nodes)
         return Attribution(
-            edge_index=subject.edge_index,
-            edge_scores=subject.to_columns(scores),
+            edge_index=graph.edge_index,
+            edge_scores=graph.to_columns(scores),
             node_scores=nodes.index_add(0, u, half).index_add(0, v, half),
             triangles=found,
             triangle_scores=scores.new_zeros(found.size(1)).index_add(0, entry_triangle, sides),
@@ -102,7 +102,7 @@ class Attribution:
             baseline_output=baseline_output,
             gap=gap,
             relative_gap=relative_gap,
-            steps=steps if subject.num_pairs else 0,
+            steps=steps if graph.num_pairs else 0,
             complete=complete,
             method=method,
             of=of,

@@ -1,41 +1,30 @@
-"""Pictures drawn with matplotlib, and files of pictures."""
+"""Pictures drawn by matplotlib, with RDKit for molecules, and files of pictures."""
 
 import io
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lgan._optional import require
 from lgan.data import replaced
+from lgan.explain.draw_molecule import molecule_png, molecule_svg
+from lgan.explain.layout import layout
 from lgan.explain.picture import Picture
-from lgan.explain.svg import band, draw_molecule, node_radius, sheet_svg
 
-__all__ = ["plot", "save"]
+__all__ = ["check_ending", "picture_svg", "plot", "save"]
 
-# Pixels of a panel, which the drawings of RDKit are made for, and points per pixel.
+# Pixels of a drawing, 96 to the inch, and points per pixel.
 WIDTH, HEIGHT, POINTS = 360, 280, 0.75
-
-
-def save(pictures: Sequence[Picture], path: Path | str, *, columns: int | None = None) -> None:
-    """Write one picture or a grid of several; the ending of ``path`` is .svg or .png.
-
-    SVG needs no package but RDKit for molecules; PNG needs matplotlib.
-    """
-    path = Path(path)
-    check_ending(path)
-    if not pictures:
-        raise ValueError("A file of pictures needs one or more, got none.")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix.lower() == ".svg":
-        with replaced(path) as temporary:
-            temporary.write_text(sheet_svg(pictures, columns=columns), encoding="utf-8")
-        return
-    drawn = figure(pictures, columns=columns)
-    with replaced(path) as temporary:
-        drawn.savefig(temporary, format="png", dpi=160)
+MARGIN = 16
+# Labels in smaller circles are dust.
+READABLE = 5.0
+# Text stays text, and the same picture is the same file.
+SVG_STYLE = {"svg.fonttype": "none", "svg.hashsalt": "lgan", "font.family": "sans-serif"}
 
 
 def check_ending(path: Path) -> None:
@@ -46,94 +35,157 @@ def check_ending(path: Path) -> None:
         )
 
 
-def figure(pictures: Sequence[Picture], *, columns: int | None = None) -> Any:
-    """Several pictures in a grid, each with its colour bar, as a figure of matplotlib."""
-    canvas = require("matplotlib.backends.backend_agg").FigureCanvasAgg
-    columns = columns or min(len(pictures), math.ceil(math.sqrt(len(pictures))), 4)
-    rows = math.ceil(len(pictures) / columns)
-    drawn = require("matplotlib.figure").Figure(layout="constrained")
-    drawn.set_size_inches(columns * 4.0, rows * 4.0)
-    drawn.get_layout_engine().set(h_pad=0.12, w_pad=0.12, hspace=0.04)
-    canvas(drawn)
-    grid = drawn.subplots(rows, columns, squeeze=False).ravel()
-    for ax, picture in zip(grid, pictures, strict=False):
-        picture.plot(ax)
-    for ax in grid[len(pictures) :]:
-        ax.axis("off")
-    return drawn
+def save(pictures: Sequence[Picture], path: Path | str, *, columns: int | None = None) -> None:
+    """Write one picture or a grid of several; the ending of ``path`` is .svg or .png.
+
+    Each has its words, and a colour bar that says what the colours mean. Needs matplotlib, and
+    RDKit for molecules.
+    """
+    path = Path(path)
+    check_ending(path)
+    if not pictures:
+        raise ValueError("A file of pictures needs one or more, got none.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    vector = path.suffix.lower() == ".svg"
+    sheet, axes = _sheet(pictures, columns, vector=vector)
+    with replaced(path) as temporary:
+        if vector:
+            temporary.write_text(_with_molecules(_svg(sheet), sheet, axes, pictures), "utf-8")
+        else:
+            sheet.savefig(temporary, format="png", dpi=160)
 
 
 def plot(picture: Picture, ax: Any = None) -> Any:
     """Draw a picture on axes of matplotlib, or on new ones, which are returned."""
     if ax is None:
         ax = require("matplotlib.pyplot").figure(figsize=(4.0, 4.0), layout="constrained").gca()
-    (_plot_graph if picture.molecule is None else _plot_molecule)(picture, ax)
-    ax.set_title(picture.title, fontsize=10, fontweight="bold")
+    if picture.molecule is None:
+        _plot_graph(picture, ax)
+    else:
+        image = io.BytesIO(molecule_png(picture, WIDTH, HEIGHT))
+        ax.imshow(require("matplotlib.image").imread(image, format="png"))
+    _add_words(picture, ax)
+    return ax
+
+
+def picture_svg(picture: Picture) -> str:
+    """The drawing alone, without words and colour bar, as an SVG element."""
+    if picture.molecule is None:
+        figure = _figure(WIDTH / 96, HEIGHT / 96)
+        ax = figure.add_axes((0, 0, 1, 1))
+        _plot_graph(picture, ax)
+        ax.axis("off")
+        document = _svg(figure)
+    else:
+        document = molecule_svg(picture, WIDTH, HEIGHT)
+    return document[document.index("<svg") :]
+
+
+def _sheet(pictures: Sequence[Picture], columns: int | None, *, vector: bool) -> tuple[Any, Any]:
+    """A figure with a place for every picture; places of molecules stay empty for vectors."""
+    columns = columns or min(len(pictures), math.ceil(math.sqrt(len(pictures))), 4)
+    rows = math.ceil(len(pictures) / columns)
+    figure = _figure(columns * 4.0, rows * 4.2, layout="constrained")
+    figure.get_layout_engine().set(h_pad=0.12, w_pad=0.12, hspace=0.04)
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for ax, picture in zip(axes, pictures, strict=False):
+        if picture.molecule is not None and vector:
+            ax.set(xlim=(0, WIDTH), ylim=(HEIGHT, 0))
+            _add_words(picture, ax)
+        else:
+            plot(picture, ax)
+    for ax in axes[len(pictures) :]:
+        ax.axis("off")
+    return figure, axes
+
+
+def _figure(width: float, height: float, **options: Any) -> Any:
+    """A figure that no window knows of."""
+    figure = require("matplotlib.figure").Figure((width, height), dpi=72, **options)
+    require("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
+    return figure
+
+
+def _svg(figure: Any) -> str:
+    text = io.StringIO()
+    with require("matplotlib").rc_context(SVG_STYLE):
+        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    return text.getvalue()
+
+
+def _with_molecules(document: str, figure: Any, axes: Any, pictures: Sequence[Picture]) -> str:
+    """A drawn sheet with the drawings of RDKit put into their places."""
+    drawings = []
+    _, _, _, height = figure.bbox.bounds
+    for ax, picture in zip(axes, pictures, strict=False):
+        if picture.molecule is None:
+            continue
+        x, y, wide, high = ax.get_window_extent().bounds
+        place = f'<svg x="{x:.2f}" y="{height - y - high:.2f}" '
+        place += f'width="{wide:.2f}" height="{high:.2f}" '
+        drawing = re.sub(r"(width|height)='[0-9]+px' ", "", picture_svg(picture), count=2)
+        drawings.append(drawing.replace("<svg ", place, 1))
+    end = document.rindex("</svg>")
+    return document[:end] + "\n".join(drawings) + document[end:]
+
+
+def _add_words(picture: Picture, ax: Any) -> None:
+    ax.set_title(picture.title, fontsize=10, fontweight="bold", wrap=True)
     ax.text(0.5, -0.02, picture.caption, transform=ax.transAxes, ha="center", va="top",
             fontsize=8, color="#444")  # fmt: skip
     ax.set_aspect("equal")
     ax.axis("off")
-    _colour_bar(picture, ax)
-    return ax
+    _add_colour_bar(picture, ax)
 
 
 def _plot_graph(picture: Picture, ax: Any) -> None:
-    lines = require("matplotlib.collections").LineCollection
-    position = picture.position
-    order = picture.drawing_order
-    colours, widths = picture.edge_colours, picture.edge_widths
-    ax.add_collection(
-        lines(
-            [position[list(picture.pairs[i])] for i in order],
-            colors=[colours[i] for i in order],
-            linewidths=[POINTS * widths[i] for i in order],
-            capstyle="round",
-            zorder=1,
-        )
-    )
+    position = layout(len(picture.labels), picture.pairs)
     if len(position) == 0:
         return
+    order, scale = picture.drawing_order, picture.scale
+    lines = require("matplotlib.collections").LineCollection(
+        [position[list(picture.pairs[i])] for i in order],
+        colors=[scale.colour(picture.scores[i]) for i in order],
+        linewidths=[POINTS * scale.width(picture.scores[i]) for i in order],
+        capstyle="round",
+        zorder=1,
+    )
+    ax.add_collection(lines)
     size = np.maximum(np.ptp(position, axis=0), 1e-9)
-    unit = float(min(((WIDTH - 32) / size[0], (HEIGHT - 32) / size[1], 70.0)))
-    radius = node_radius(position * unit)
-    ax.scatter(*position.T, s=(2 * POINTS * radius) ** 2, zorder=2, edgecolors="#444",
-               linewidths=0.8, c=[picture.scale.tint(s) for s in picture.node_scores])  # fmt: skip
-    if radius >= 5:
+    unit = float(min(*((np.array([WIDTH, HEIGHT]) - 2 * MARGIN) / size), 70.0))
+    radius = _node_radius(position * unit)
+    ax.scatter(*position.T, s=(2 * POINTS * radius) ** 2, zorder=2, edgecolors="#555",
+               linewidths=0.8, c="white")  # fmt: skip
+    if radius >= READABLE:
         for (x, y), label in zip(position, picture.labels, strict=True):
-            ax.annotate(label, (x, y), ha="center", va="center", fontsize=0.9 * radius, zorder=3)
+            ax.annotate(label, (x, y), ha="center", va="center", fontsize=0.8 * radius, zorder=3)
     middle, half = position.min(0) + size / 2, np.array([WIDTH, HEIGHT]) / unit / 2
     ax.set_xlim(middle[0] - half[0], middle[0] + half[0])
     ax.set_ylim(middle[1] - half[1], middle[1] + half[1])
 
 
-def _plot_molecule(picture: Picture, ax: Any) -> None:
-    tools = require("rdkit.Chem.Draw.rdMolDraw2D")
-    sharp = 3
-    drawer = tools.MolDraw2DCairo(sharp * WIDTH, sharp * HEIGHT)
-    place = draw_molecule(picture, drawer, sharp=sharp)
-    image = require("matplotlib.image").imread(io.BytesIO(drawer.GetDrawingText()), format="png")
-    for i in picture.drawing_order:
-        colour, thick = band(picture, i, place)
-        ends = place[list(picture.pairs[i])]
-        ax.plot(*ends.T, color=colour, linewidth=POINTS * thick / sharp, solid_capstyle="round",
-                zorder=1)  # fmt: skip
-    ax.imshow(image, zorder=2, interpolation="antialiased")
-    ax.set_xlim(0, sharp * WIDTH)
-    ax.set_ylim(sharp * HEIGHT, 0)
+def _node_radius(place: NDArray[np.float64]) -> float:
+    """A radius in pixels at which hardly any two nodes overlap."""
+    if len(place) < 2:
+        return 11.0
+    from scipy.spatial import cKDTree
+
+    nearest = cKDTree(place).query(place, k=2)[0][:, 1]
+    return float(np.clip(0.47 * np.quantile(nearest, 0.05), 1.5, 11.0))
 
 
-def _colour_bar(picture: Picture, ax: Any) -> None:
-    scale = picture.scale
-    if scale.limit == 0:
+def _add_colour_bar(picture: Picture, ax: Any) -> None:
+    """The colours of the edges from the least to the largest score, and what they mean."""
+    limit = picture.scale.limit
+    if limit == 0:
         return
     colours = require("matplotlib.colors")
-    low = -scale.limit if scale.signed else 0.0
-    scores = np.linspace(low, scale.limit, 101)
-    shade = scale.tint if picture.molecule is not None else scale.colour
+    shades = [picture.scale.colour(score) for score in np.linspace(-limit, limit, 101)]
     shown = require("matplotlib.cm").ScalarMappable(
-        colours.Normalize(low, scale.limit), colours.ListedColormap([shade(s) for s in scores])
+        colours.Normalize(-limit, limit), colours.ListedColormap(shades)
     )
-    bar = ax.figure.colorbar(shown, ax=ax, orientation="horizontal", shrink=0.6, aspect=28,
-                             pad=0.08)  # fmt: skip
+    bar = ax.figure.colorbar(shown, ax=ax, orientation="horizontal", shrink=0.55, aspect=24,
+                             pad=0.09)  # fmt: skip
     bar.outline.set_visible(False)
-    bar.set_ticks(list(scale.ticks), labels=[f"{tick:.3g}" for tick in scale.ticks], fontsize=8)
+    words = (f"−{limit:.3g}\n{picture.blue}", "0", f"+{limit:.3g}\n{picture.red}")
+    bar.set_ticks([-limit, 0, limit], labels=words, fontsize=8)

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from lgan.explain.attribution import Explained
 from lgan.explain.faithfulness import Faithfulness, edge_auc, faithfulness, stability
 from lgan.explain.integrated_gradients import unions
+from lgan.explain.maskable import MaskableGraph
 from lgan.explain.masking import dtype_of, evaluating, masked_outputs, prepared
 from lgan.explain.methods import METHODS, method_spec
-from lgan.explain.subject import Subject
 
 __all__ = ["Evaluation", "MethodScores", "evaluate", "over_models"]
 
@@ -112,9 +112,9 @@ def evaluate(
     """
     specs = {name: method_spec(name) for name in methods}
     with evaluating(model):
-        subjects = prepared(model, graphs)
-        known = None if truths is None else _checked_truths(subjects, truths)
-        outputs = _outputs(model, subjects)
+        graphs = prepared(model, graphs)
+        known = None if truths is None else _checked_truths(graphs, truths)
+        outputs = _outputs(model, graphs)
         chosen = outputs.argmax(-1).tolist() if targets is None else list(targets)
         rows = []
         for name, spec in specs.items():
@@ -122,19 +122,19 @@ def evaluate(
                 progress(name)
             begin = time.perf_counter()
             what = spec.checked_of(of, outputs.size(-1))
-            scores = [s.detach().cpu() for s in spec.explain(model, subjects, chosen, what, seed)]
-            seconds = (time.perf_counter() - begin) / max(1, len(subjects))
+            scores = [s.detach().cpu() for s in spec.explain(model, graphs, chosen, what, seed)]
+            seconds = (time.perf_counter() - begin) / max(1, len(graphs))
             areas = (math.nan, math.nan) if known is None else edge_auc(scores, known)
             steady = 1.0
             if spec.random:
-                first, classes = subjects[:repeated], chosen[:repeated]
+                first, classes = graphs[:repeated], chosen[:repeated]
                 again = [s.cpu() for s in spec.explain(model, first, classes, what, seed + 1)]
                 steady = stability(scores[:repeated], again)
-            faithful = faithfulness(model, subjects, scores, chosen, sparsities)
+            faithful = faithfulness(model, graphs, scores, chosen, sparsities)
             rows.append(MethodScores(name, *areas, faithful, steady, seconds))
     return Evaluation(
-        graphs=len(subjects),
-        edges=sum(subject.num_pairs for subject in subjects),
+        graphs=len(graphs),
+        edges=sum(graph.num_pairs for graph in graphs),
         counted=0 if known is None else sum(int(truth.sum()) for truth in known),
         seed=seed,
         rows=tuple(rows),
@@ -164,25 +164,25 @@ def over_models(evaluations: Sequence[Evaluation]) -> dict[str, dict[str, float]
     return table
 
 
-def _checked_truths(subjects: Sequence[Subject], truths: Sequence[Tensor]) -> list[Tensor]:
-    if len(truths) != len(subjects):
+def _checked_truths(graphs: Sequence[MaskableGraph], truths: Sequence[Tensor]) -> list[Tensor]:
+    if len(truths) != len(graphs):
         raise ValueError(
-            f"`truths` must have {len(subjects)} entries, one a graph, got {len(truths)}."
+            f"`truths` must have {len(graphs)} entries, one a graph, got {len(truths)}."
         )
-    for i, (subject, truth) in enumerate(zip(subjects, truths, strict=True)):
-        if truth.shape != (subject.num_pairs,):
+    for i, (graph, truth) in enumerate(zip(graphs, truths, strict=True)):
+        if truth.shape != (graph.num_pairs,):
             raise ValueError(
-                f"`truths[{i}]` must have one value for each of {subject.num_pairs} undirected "
+                f"`truths[{i}]` must have one value for each of {graph.num_pairs} undirected "
                 f"edges, got shape {list(truth.shape)}. List every edge once, u < v, in order."
             )
     return [truth.bool().cpu() for truth in truths]
 
 
 @torch.no_grad()
-def _outputs(model: nn.Module, subjects: Sequence[Subject]) -> Tensor:
+def _outputs(model: nn.Module, graphs: Sequence[MaskableGraph]) -> Tensor:
     """Outputs for the graphs as they are ``[G, C]``."""
     found = []
-    for union in unions(subjects, 1):
+    for union in unions(graphs, 1):
         full = torch.ones(1, union.num_pairs, dtype=dtype_of(model), device=union.pair_ptr.device)
         found.append(masked_outputs(model, union, full)[0])
     return torch.cat(found)

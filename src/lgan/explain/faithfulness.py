@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from lgan.explain.integrated_gradients import unions
+from lgan.explain.maskable import MaskableGraph, MaskableUnion
 from lgan.explain.masking import deleted_outputs
-from lgan.explain.subject import Subject, SubjectUnion
 
 __all__ = ["Faithfulness", "edge_auc", "faithfulness", "kept_edges", "stability"]
 
@@ -76,7 +76,7 @@ class Faithfulness:
 @torch.no_grad()
 def faithfulness(
     model: nn.Module,
-    graphs: Sequence[Subject],
+    graphs: Sequence[MaskableGraph],
     scores: Sequence[Tensor],
     targets: Sequence[int],
     sparsities: Sequence[float] = (0.5, 0.6, 0.7, 0.8, 0.9),
@@ -96,7 +96,7 @@ def faithfulness(
     triples = [t for t in zip(graphs, scores, targets, strict=True) if t[0].num_pairs]
     rows: list[Tensor] = []
     for union in unions([graph for graph, _, _ in triples], 2 * len(sparsities) + 1):
-        part = triples[len(rows) : len(rows) + len(union.subjects)]
+        part = triples[len(rows) : len(rows) + len(union.graphs)]
         rows += _drops(model, union, part, sparsities).unbind(1)
     mean = torch.stack(rows).mean(0) if rows else torch.full((3, len(sparsities)), torch.nan)
     plus, minus, unfaithful = (tuple(row.tolist()) for row in mean)
@@ -105,8 +105,8 @@ def faithfulness(
 
 def _drops(
     model: nn.Module,
-    union: SubjectUnion,
-    part: Sequence[tuple[Subject, Tensor, int]],
+    union: MaskableUnion,
+    part: Sequence[tuple[MaskableGraph, Tensor, int]],
     sparsities: Sequence[float],
 ) -> Tensor:
     """Fidelity+, fidelity- and unfaithfulness ``[3, B, sparsities]`` of all graphs of a union."""

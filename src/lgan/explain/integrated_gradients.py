@@ -25,9 +25,9 @@ from lgan.explain.attribution import (
     explained_by_default,
     explained_output,
 )
+from lgan.explain.maskable import MaskableGraph, MaskableUnion
 from lgan.explain.masking import dtype_of, evaluating, masked_outputs, prepared
 from lgan.explain.path import Panel, Path, worst
-from lgan.explain.subject import Subject, SubjectUnion
 from lgan.graph import EgoLines
 
 __all__ = [
@@ -65,7 +65,7 @@ def integrated_gradients(
     found: list[Attribution] = []
     with evaluating(model):
         for union in unions(prepared(model, graphs), path.steps):
-            wanted = targets[len(found) : len(found) + len(union.subjects)]
+            wanted = targets[len(found) : len(found) + len(union.graphs)]
             integrals = _integrate(model, union, wanted, path, of)
             found += [integral.attribution(path) for integral in integrals]
     return [f.to(graph.edge_index.device) for f, graph in zip(found, graphs, strict=True)]
@@ -74,8 +74,8 @@ def integrated_gradients(
 class _Integral:
     """What is known so far of the integral of one graph."""
 
-    def __init__(self, subject: Subject, target: int | None, of: Explained | None) -> None:
-        self.subject = subject
+    def __init__(self, graph: MaskableGraph, target: int | None, of: Explained | None) -> None:
+        self.graph = graph
         self.wanted = target
         self.asked_of = of
         self.outputs: dict[float, Tensor] = {}  # by point of the path
@@ -118,7 +118,7 @@ class _Integral:
     def attribution(self, path: Path) -> Attribution:
         """The result."""
         return Attribution.from_scores(
-            self.subject,
+            self.graph,
             torch.stack([panel.scores for panel in self.panels]).sum(0),
             self.ends,
             target=self.target,
@@ -132,19 +132,19 @@ class _Integral:
 
 def _integrate(
     model: nn.Module,
-    union: SubjectUnion,
+    union: MaskableUnion,
     targets: Sequence[int | None],
     path: Path,
     of: Explained | None,
 ) -> list[_Integral]:
     """Attempt after attempt, until every graph adds up or has all the steps it may have."""
-    integrals = [_Integral(s, t, of) for s, t in zip(union.subjects, targets, strict=True)]
+    integrals = [_Integral(s, t, of) for s, t in zip(union.graphs, targets, strict=True)]
     going = integrals
     while going:
         asked = [integral.next_panels(path) for integral in going]
         todo = [(i, panels) for i, panels in zip(going, asked, strict=True) if panels]
-        if len(todo) < len(union.subjects) and todo:
-            union = SubjectUnion.of([integral.subject for integral, _ in todo])
+        if len(todo) < len(union.graphs) and todo:
+            union = MaskableUnion.of([integral.graph for integral, _ in todo])
         going = [integral for integral, _ in todo]
         if going:
             _look(model, union, todo, path)
@@ -153,7 +153,7 @@ def _integrate(
 
 def _look(
     model: nn.Module,
-    union: SubjectUnion,
+    union: MaskableUnion,
     todo: Sequence[tuple[_Integral, list[tuple[float, float]]]],
     path: Path,
 ) -> None:
@@ -186,11 +186,11 @@ def _look(
             rise = integral.value(low, high).diff()
             gap = float(width * scores[k].sum() - rise)
             integral.panels.append(Panel(low, high, width * scores[k], width * sides[k], gap))
-        integral.steps += count if integral.subject.num_pairs else 0
+        integral.steps += count if integral.graph.num_pairs else 0
 
 
 def _side_by_side(
-    points: Sequence[Sequence[float]], model: nn.Module, union: SubjectUnion
+    points: Sequence[Sequence[float]], model: nn.Module, union: MaskableUnion
 ) -> Tensor:
     """Points of the path, a column for every graph ``[S, B]``; short columns end with ones."""
     rows = max(len(column) for column in points)
@@ -199,14 +199,14 @@ def _side_by_side(
 
 
 @torch.no_grad()
-def _outputs(model: nn.Module, union: SubjectUnion, alpha: Tensor) -> Tensor:
+def _outputs(model: nn.Module, union: MaskableUnion, alpha: Tensor) -> Tensor:
     """Outputs at points of the path ``[S, B]``, as ``[S, B, C]``."""
     pieces = _pieces(alpha, union)
     return torch.cat([masked_outputs(model, union, piece[:, union.pair_graph]) for piece in pieces])
 
 
 def _gradients(
-    model: nn.Module, union: SubjectUnion, alpha: Tensor, target: Tensor, of: Explained
+    model: nn.Module, union: MaskableUnion, alpha: Tensor, target: Tensor, of: Explained
 ) -> tuple[Tensor, Tensor]:
     """Changes along the path by pair ``[S, P]``, and by triangle entry ``[S, M]``."""
     lines = union.batch.lines
@@ -244,9 +244,9 @@ def mask_gradients(
     return found[0], found[1]
 
 
-def outputs_at_ends(model: nn.Module, union: SubjectUnion) -> Tensor:
+def outputs_at_ends(model: nn.Module, union: MaskableUnion) -> Tensor:
     """Outputs for the graphs without edges and with all ``[2, B, C]``."""
-    ends = [[0.0, 1.0]] * len(union.subjects)
+    ends = [[0.0, 1.0]] * len(union.graphs)
     return _outputs(model, union, _side_by_side(ends, model, union))
 
 
@@ -262,7 +262,7 @@ def checked_target(target: int | None, outputs: Tensor) -> int:
     return target
 
 
-def _pieces(alpha: Tensor, union: SubjectUnion) -> tuple[Tensor, ...]:
+def _pieces(alpha: Tensor, union: MaskableUnion) -> tuple[Tensor, ...]:
     """Points that fit into one pass."""
     rows = max(1, CHUNK // max(1, _load(union.batch.lines)))
     pieces: tuple[Tensor, ...] = alpha.split(rows)
@@ -273,16 +273,16 @@ def _load(lines: EgoLines) -> int:
     return lines.num_pairs + lines.opposite_index.numel() + lines.num_nodes
 
 
-def unions(subjects: Sequence[Subject], copies: int) -> Iterator[SubjectUnion]:
+def unions(graphs: Sequence[MaskableGraph], copies: int) -> Iterator[MaskableUnion]:
     """The graphs in order, as many in a union as fit into one pass with so many copies."""
-    part: list[Subject] = []
+    part: list[MaskableGraph] = []
     room = CHUNK
-    for subject in subjects:
-        load = copies * _load(subject.lines)
+    for graph in graphs:
+        load = copies * _load(graph.lines)
         if part and load > room:
-            yield SubjectUnion.of(part)
+            yield MaskableUnion.of(part)
             part, room = [], CHUNK
-        part.append(subject)
+        part.append(graph)
         room -= load
     if part:
-        yield SubjectUnion.of(part)
+        yield MaskableUnion.of(part)

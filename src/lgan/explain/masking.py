@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from lgan.explain.subject import Subject, SubjectUnion
+from lgan.explain.maskable import MaskableGraph, MaskableUnion
 from lgan.graph import EgoLines
 from lgan.graph.segments import segment_ids
 from lgan.nn import LGAN, LGANConv
@@ -28,15 +28,15 @@ from lgan.nn import LGAN, LGANConv
 __all__ = ["deleted_outputs", "dtype_of", "evaluating", "masked_outputs", "prepared"]
 
 
-def prepared(model: nn.Module, graphs: Sequence[Any]) -> list[Subject]:
+def prepared(model: nn.Module, graphs: Sequence[Any]) -> list[MaskableGraph]:
     """Graphs in the form the methods work on, with what the model reads and where it is."""
-    subjects = [Subject.of(graph, pair_code=_pair_code(model)) for graph in graphs]
+    graphs = [MaskableGraph.of(graph, pair_code=_pair_code(model)) for graph in graphs]
     device = next((p.device for p in model.parameters()), None)
-    return subjects if device is None else [subject.to(device) for subject in subjects]
+    return graphs if device is None else [graph.to(device) for graph in graphs]
 
 
 def masked_outputs(
-    model: nn.Module, union: SubjectUnion, mask: Tensor, side_mask: Tensor | None = None
+    model: nn.Module, union: MaskableUnion, mask: Tensor, side_mask: Tensor | None = None
 ) -> Tensor:
     """Outputs of a model for graphs with masked edges.
 
@@ -56,11 +56,11 @@ def masked_outputs(
         planes: Tensor = model(replace(union.batch, lines=lines))
         return planes
     outputs = _of_copies(model, union, mask, side_mask)
-    return outputs.view(mask.size(0), len(union.subjects), -1)
+    return outputs.view(mask.size(0), len(union.graphs), -1)
 
 
 @torch.no_grad()
-def deleted_outputs(model: nn.Module, union: SubjectUnion, kept: Tensor) -> Tensor:
+def deleted_outputs(model: nn.Module, union: MaskableUnion, kept: Tensor) -> Tensor:
     """Outputs of a model for graphs from which edges were deleted, their codes computed anew.
 
     Args:
@@ -80,11 +80,11 @@ def deleted_outputs(model: nn.Module, union: SubjectUnion, kept: Tensor) -> Tens
         pairs = union.repeated_lines(copies).pair_index.long()[:, kept.flatten()]
         data.lines = EgoLines.from_pairs(pairs, int(data.num_nodes)).coded(level)
     outputs = _call(model, data, inspect.signature(model.forward).parameters)
-    return outputs.view(copies, len(union.subjects), -1)
+    return outputs.view(copies, len(union.graphs), -1)
 
 
 def _of_copies(
-    model: nn.Module, union: SubjectUnion, mask: Tensor, side_mask: Tensor | None
+    model: nn.Module, union: MaskableUnion, mask: Tensor, side_mask: Tensor | None
 ) -> Tensor:
     """Outputs for the disjoint union of all copies, for models that know graphs in no other way."""
     data, weight = _copies(union, mask.size(0)), _at_columns(union, mask)
@@ -98,7 +98,7 @@ def _of_copies(
         return _call(model, data, parameters)
 
 
-def _copies(union: SubjectUnion, copies: int) -> Data:
+def _copies(union: MaskableUnion, copies: int) -> Data:
     """All graphs, so many times over, as one batch of PyG."""
     nodes, x = union.batch.num_nodes, union.batch.x
     start = torch.arange(copies, device=union.pair_ptr.device)[:, None] * nodes
@@ -112,7 +112,7 @@ def _copies(union: SubjectUnion, copies: int) -> Data:
     return data
 
 
-def _at_columns(union: SubjectUnion, mask: Tensor) -> Tensor:
+def _at_columns(union: MaskableUnion, mask: Tensor) -> Tensor:
     """A mask of the pairs ``[S, P]`` at the columns of the copies ``[S E]``; self-loops stay."""
     at = mask[:, union.column_pair.clamp(min=0)] if union.num_pairs else mask.new_ones(1)
     return torch.where(union.column_pair < 0, 1, at).expand(mask.size(0), -1).flatten()

@@ -9,12 +9,14 @@ from torch import Tensor, nn
 from lgan.explain import peers
 from lgan.explain.attribution import Explained, explained_by_default, explained_output
 from lgan.explain.integrated_gradients import METHOD, integrated_gradients, mask_gradients, unions
+from lgan.explain.maskable import MaskableGraph
 from lgan.explain.masking import dtype_of, masked_outputs
-from lgan.explain.subject import Subject
 
 __all__ = ["METHODS", "MethodSpec", "method_spec"]
 
-Explain = Callable[[nn.Module, Sequence[Subject], Sequence[int], Explained, int], list[Tensor]]
+Explain = Callable[
+    [nn.Module, Sequence[MaskableGraph], Sequence[int], Explained, int], list[Tensor]
+]
 
 
 @dataclass(frozen=True)
@@ -49,20 +51,28 @@ class MethodSpec:
 
 
 def _integrated_gradients(
-    model: nn.Module, graphs: Sequence[Subject], targets: Sequence[int], of: Explained, seed: int
+    model: nn.Module,
+    graphs: Sequence[MaskableGraph],
+    targets: Sequence[int],
+    of: Explained,
+    seed: int,
 ) -> list[Tensor]:
     found = integrated_gradients(model, graphs, targets, of=of)
     return [each.undirected()[1] for each in found]
 
 
 def _gradient(
-    model: nn.Module, graphs: Sequence[Subject], targets: Sequence[int], of: Explained, seed: int
+    model: nn.Module,
+    graphs: Sequence[MaskableGraph],
+    targets: Sequence[int],
+    of: Explained,
+    seed: int,
 ) -> list[Tensor]:
     """The gradient in the mask at the full graph: one point of the path instead of many."""
     scores: list[Tensor] = []
     for union in unions(graphs, 1):
         if union.num_pairs == 0:
-            scores += [torch.zeros(0, dtype=dtype_of(model)) for _ in union.subjects]
+            scores += [torch.zeros(0, dtype=dtype_of(model)) for _ in union.graphs]
             continue
         mask = torch.ones(
             1, union.num_pairs, dtype=dtype_of(model), device=union.pair_ptr.device
@@ -77,14 +87,22 @@ def _gradient(
 
 
 def _random(
-    model: nn.Module, graphs: Sequence[Subject], targets: Sequence[int], of: Explained, seed: int
+    model: nn.Module,
+    graphs: Sequence[MaskableGraph],
+    targets: Sequence[int],
+    of: Explained,
+    seed: int,
 ) -> list[Tensor]:
     generator = torch.Generator().manual_seed(seed)
     return [torch.rand(graph.num_pairs, generator=generator) for graph in graphs]
 
 
 def _degree(
-    model: nn.Module, graphs: Sequence[Subject], targets: Sequence[int], of: Explained, seed: int
+    model: nn.Module,
+    graphs: Sequence[MaskableGraph],
+    targets: Sequence[int],
+    of: Explained,
+    seed: int,
 ) -> list[Tensor]:
     """The number of edges that an edge touches."""
     scores = []

@@ -4,9 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from lgan._optional import require
@@ -45,13 +43,6 @@ class Molecule:
     def symbols(self) -> list[str]:
         """The symbol of every atom."""
         return [atom.GetSymbol() for atom in self.mol.GetAtoms()]
-
-    def position(self) -> NDArray[np.float64]:
-        """The place of every atom in a flat drawing; a bond is about 1 long ``[n, 2]``."""
-        flat = require("rdkit.Chem").Mol(self.mol)
-        require("rdkit.Chem.rdDepictor").Compute2DCoords(flat)
-        place: NDArray[np.float64] = flat.GetConformer().GetPositions()[:, :2]
-        return place / 1.5  # RDKit's usual bond
 
     def graph(self, dataset: str) -> RawGraphs:
         """The molecule as a set of one graph in the labels of ``dataset``; the class is a blank."""

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from lgan.explain.attribution import Explained
+from lgan.explain.maskable import MaskableGraph
 from lgan.explain.masking import dtype_of
-from lgan.explain.subject import Subject
 
 __all__ = ["gnn_explainer", "pg_explainer"]
 
@@ -19,7 +19,7 @@ CONFIG = {"mode": "multiclass_classification", "task_level": "graph", "return_ty
 
 def gnn_explainer(
     model: nn.Module,
-    graphs: Sequence[Subject],
+    graphs: Sequence[MaskableGraph],
     targets: Sequence[int],
     of: Explained,
     seed: int,
@@ -37,7 +37,7 @@ def gnn_explainer(
 
 def pg_explainer(
     model: nn.Module,
-    graphs: Sequence[Subject],
+    graphs: Sequence[MaskableGraph],
     targets: Sequence[int],
     of: Explained,
     seed: int,
@@ -91,18 +91,18 @@ def _explainer(model: nn.Module, algorithm: Any) -> Any:
     )
 
 
-def _edge_mask(explainer: Any, graph: Subject, target: int) -> Tensor:
+def _edge_mask(explainer: Any, graph: MaskableGraph, target: int) -> Tensor:
     if graph.num_pairs == 0:
         return torch.zeros(0)
     found = explainer(*_inputs(graph), target=_wanted(graph, target))
     return graph.to_pairs(found.edge_mask.detach())
 
 
-def _inputs(graph: Subject) -> tuple[Tensor, Tensor]:
+def _inputs(graph: MaskableGraph) -> tuple[Tensor, Tensor]:
     """Features and edges; PyG's methods want features in columns, categories too."""
     assert graph.x is not None
     return graph.x if graph.x.dim() == 2 else graph.x.unsqueeze(1), graph.edge_index
 
 
-def _wanted(graph: Subject, target: int) -> Tensor:
+def _wanted(graph: MaskableGraph, target: int) -> Tensor:
     return torch.tensor([target], device=graph.edge_index.device)

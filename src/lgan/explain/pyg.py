@@ -16,8 +16,8 @@ from torch_geometric.nn import MessagePassing
 
 from lgan.explain.attribution import Explained
 from lgan.explain.integrated_gradients import integrated_gradients
+from lgan.explain.maskable import MaskableGraph
 from lgan.explain.path import Path
-from lgan.explain.subject import Subject
 from lgan.nn import LGANConv
 
 __all__ = ["EdgeIntegratedGradients", "PyGView"]
@@ -46,13 +46,13 @@ class PyGView(nn.Module):
         layers = [module for module in model.modules() if isinstance(module, LGANConv)]
         self.gate = _Gate() if layers else None
         self._last = layers[-1:]  # a list, so that the layer is not registered twice
-        self._known: tuple[Tensor, Subject] | None = None
+        self._known: tuple[Tensor, MaskableGraph] | None = None
 
     def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
         """Outputs for every graph of a batch; categories may come as a column ``[n, 1]``."""
         x = x if x.is_floating_point() else x.flatten()
-        subject = self._subject(x, edge_index)
-        data = Data(x=x, edge_index=edge_index, num_nodes=x.size(0), lines=subject.lines)
+        graph = self._maskable(x, edge_index)
+        data = Data(x=x, edge_index=edge_index, num_nodes=x.size(0), lines=graph.lines)
         if batch is None:
             batch = edge_index.new_zeros(x.size(0))
         data.batch = batch
@@ -63,7 +63,7 @@ class PyGView(nn.Module):
             return out
         mask = self.gate.mask()
         if mask is not None:
-            data.lines = subject.lines.masked(subject.to_pairs(mask))
+            data.lines = graph.lines.masked(graph.to_pairs(mask))
         gate = self.gate
         hook = self._last[0].register_forward_hook(lambda _, __, h: gate(h))
         try:
@@ -72,12 +72,12 @@ class PyGView(nn.Module):
             hook.remove()
         return out
 
-    def _subject(self, x: Tensor, edge_index: Tensor) -> Subject:
+    def _maskable(self, x: Tensor, edge_index: Tensor) -> MaskableGraph:
         """The structure of a graph; kept, since explainers ask for the same graph many times."""
         if self._known is None or self._known[0] is not edge_index:
             level = self._last[0].pair_code if self._last else "none"
             data = Data(x=x, edge_index=edge_index, num_nodes=x.size(0))
-            self._known = (edge_index, Subject.of(data, pair_code=level))
+            self._known = (edge_index, MaskableGraph.of(data, pair_code=level))
         return self._known[1]
 
 

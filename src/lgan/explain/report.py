@@ -1,6 +1,7 @@
 """Explanations of many graphs as one HTML file that needs nothing else."""
 
-from collections.abc import Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
@@ -11,14 +12,17 @@ import torch
 from torch import Tensor
 
 from lgan.data import replaced
-from lgan.explain.entry import Entry
-from lgan.explain.svg import colour_bar_svg
+from lgan.explain.draw import picture_svg
+from lgan.explain.gallery import GalleryItem
+from lgan.explain.picture import Picture
+from lgan.explain.scale import Scale
 
-__all__ = ["Report", "choose_for_gallery"]
+__all__ = ["Report", "confusion_tables"]
 
 COLUMNS = ("graph", "class", "predicted", "probability", "explained", "output", "without edges",
            "gap", "steps", "strongest edge", "its score")  # fmt: skip
-TOP = 8
+# Edges in the list of a card.
+TOP = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,16 +32,14 @@ class Report:
     Attributes:
         title: Its title.
         lead: What it is about, in a sentence.
-        classes: Names of the classes.
-        entries: The explained graphs.
+        items: The explained graphs; their pictures share one scale.
         confusions: Tables of true against predicted classes ``[C, C]``, by what they count.
         facts: How it was made, by name.
     """
 
     title: str
     lead: str
-    classes: Sequence[str]
-    entries: Sequence[Entry]
+    items: Sequence[GalleryItem]
     confusions: Mapping[str, Tensor] = field(default_factory=dict)
     facts: Mapping[str, str] = field(default_factory=dict)
 
@@ -47,6 +49,7 @@ class Report:
         return Template(template).substitute(
             title=escape(self.title),
             lead=escape(self.lead),
+            meaning=escape(self._meaning()),
             tiles="".join(
                 f'<div class="tile"><dt>{escape(name)}</dt><dd>{escape(figure)} '
                 f"<small>{escape(remark)}</small></dd></div>"
@@ -55,7 +58,7 @@ class Report:
             confusions=self._confusions(),
             cards="\n".join(self._cards()),
             columns="".join(f'<th scope="col">{name}</th>' for name in COLUMNS),
-            rows="\n".join(self._row(entry) for entry in self.entries),
+            rows="\n".join(self._row(item) for item in self.items),
             facts="".join(
                 f"<dt>{escape(name)}</dt><dd>{_code(name, value)}</dd>"
                 for name, value in self.facts.items()
@@ -76,27 +79,25 @@ class Report:
              f"of {int(table.sum()):,}")
             for name, table in self.confusions.items()
         ]  # fmt: skip
-        known = any(entry.truth is not None for entry in self.entries)
-        count = sum(entry.mistaken for entry in self.entries)
+        known = any(item.truth is not None for item in self.items)
+        count = sum(item.mistaken for item in self.items)
         wrong = f"{count} mistake{'' if count == 1 else 's'}" if known else ""
-        return [*tiles, ("explained here", str(len(self.entries)), wrong)]
-
-    def _class(self, index: int) -> str:
-        return escape(self.classes[index])
+        return [*tiles, ("explained here", str(len(self.items)), wrong)]
 
     def _confusions(self) -> str:
-        if not self.confusions:
+        if not self.confusions or not self.items:
             return ""
         tables = []
+        classes = [escape(name) for name in self.items[0].classes]
         for name, table in self.confusions.items():
-            head = "".join(f'<th scope="col">{self._class(c)}</th>' for c in range(table.size(1)))
+            head = "".join(f'<th scope="col">{name}</th>' for name in classes)
             share = table / table.sum(1, keepdim=True).clamp(min=1)
             rows = []
             for c, counts in enumerate(table.tolist()):
                 cells = "".join(
                     _cell(count, float(share[c, d]), right=c == d) for d, count in enumerate(counts)
                 )
-                rows.append(f'<tr><th scope="row">{self._class(c)}</th>{cells}</tr>')
+                rows.append(f'<tr><th scope="row">{classes[c]}</th>{cells}</tr>')
             tables.append(
                 f'<div class="panel"><table class="confusion"><caption>{escape(name)}</caption>'
                 f'<thead><tr><th class="name">true \\ predicted</th>{head}</tr></thead>'
@@ -109,59 +110,71 @@ class Report:
 
     def _cards(self) -> list[str]:
         """The cards, the most confident first, with their place in every other order."""
-        numbers = range(len(self.entries))
-        confident = sorted(numbers, key=lambda i: -self.entries[i].probability)
-        mistaken = sorted(confident, key=lambda i: not self.entries[i].mistaken)
+        numbers = range(len(self.items))
+        confident = sorted(numbers, key=lambda i: -self.items[i].probability)
+        mistaken = sorted(confident, key=lambda i: not self.items[i].mistaken)
         place = {i: rank for rank, i in enumerate(mistaken)}
+        scale = Scale.joint(item.picture.scale for item in self.items)
         return [
-            self._card(self.entries[i], f'data-confidence="{rank}" data-mistake="{place[i]}" '
-                       f'data-number="{i}"')
+            self._card(self.items[i], self.items[i].picture.on_scale(scale),
+                       f'data-confidence="{rank}" data-mistake="{place[i]}" data-number="{i}"')
             for rank, i in enumerate(confident)
         ]  # fmt: skip
 
-    def _card(self, entry: Entry, places: str) -> str:
-        scores, picture = entry.attribution, entry.picture
-        drawing = picture.svg(360, 280).replace("<svg ", '<svg class="picture" ', 1)
-        bar = colour_bar_svg(picture.scale, 196, x=2, y=2, tints=picture.molecule is not None)
-        said = f"predicted <b>{self._class(scores.predicted)}</b> ({entry.probability:.1%})"
-        if entry.truth is not None:
-            word = "wrong" if entry.mistaken else "right"
-            mark = "✗" if entry.mistaken else "✓"
+    def _meaning(self) -> str:
+        """What the colours mean on this page, in words."""
+        words = {(item.picture.red, item.picture.blue) for item in self.items}
+        red, blue = words.pop() if len(words) == 1 else ("for the class named below it", "against")
+        said = f"Red edges speak {red}, blue ones {blue}; the stronger the colour, the more."
+        if all(item.attribution.complete for item in self.items):
+            of = {item.attribution.of for item in self.items}
+            said += (
+                f" The scores of a graph add up to the change of the {' and '.join(sorted(of))} "
+                "from the graph without edges to the graph."
+            )
+        return said
+
+    def _card(self, item: GalleryItem, picture: Picture, places: str) -> str:
+        said = f"predicted <b>{escape(item.predicted)}</b> ({item.probability:.1%})"
+        if item.truth is not None:
+            word, mark = ("wrong", "✗") if item.mistaken else ("right", "✓")
             said += (
                 f' <span class="mark {word}">{mark} {word}</span>'
-                f'<br><span class="soft">true class: {self._class(entry.truth)}</span>'
+                f'<br><span class="soft">true class: {escape(item.classes[item.truth])}</span>'
             )
-        held_out = "" if entry.held_out is None else (
-            ' <span class="soft">· held out</span>' if entry.held_out
-            else ' <span class="soft">· trained on</span>'
-        )  # fmt: skip
+        known = {None: "", True: "· held out", False: "· trained on"}[item.held_out]
         rows = "".join(
             f'<tr><th scope="row">{escape(name)}</th><td>{score:+.4f}</td></tr>'
             for name, score in picture.top(TOP)
         )
-        many = f"{len(picture.pairs):,} edges"
-        told = (
-            f"<details><summary>Strongest of {many}</summary><table><tbody>{rows}</tbody></table>"
-            "</details>" if rows else '<p class="soft">No edges, hence nothing to score.</p>'
-        )  # fmt: skip
-        notes = [f"scores for: {self.classes[scores.target]}", *entry.notes]
-        note = f'<p class="soft">{escape("; ".join(notes))}</p>'
+        count = len(picture.pairs)
+        many = f"all {count}" if count <= TOP else f"the strongest {TOP} of {count:,}"
+        told = '<p class="soft">No edges, hence nothing to score.</p>'
+        if rows:
+            told = (
+                f"<details><summary>Scores of {many} edges</summary>"
+                f"<table><tbody>{rows}</tbody></table></details>"
+            )
+        note = f'<p class="soft">{escape("; ".join([item.change, *item.notes]))}</p>'
+        source = b64encode(picture_svg(picture).encode()).decode()
+        alt = escape(f"{item.name}, edges in red speak {picture.red}, in blue {picture.blue}")
         return (
-            f'<article class="card" {places}><h3>{escape(entry.name)}{held_out}</h3>'
+            f'<article class="card" {places}>'
+            f'<h3>{escape(item.name)} <span class="soft">{known}</span></h3>'
             f'<p>{said}</p><div class="meter" role="presentation">'
-            f'<i style="width:{100 * entry.probability:.0f}%"></i></div>{drawing}'
-            f'<svg class="bar" viewBox="0 0 200 26" aria-hidden="true">{bar}</svg>'
-            f"{note}{told}</article>"
+            f'<i style="width:{100 * item.probability:.0f}%"></i></div>'
+            f'<img class="picture" alt="{alt}" src="data:image/svg+xml;base64,{source}">'
+            f"{_legend(picture)}{note}{told}</article>"
         )
 
-    def _row(self, entry: Entry) -> str:
-        scores = entry.attribution
-        best = entry.picture.top(1)
+    def _row(self, item: GalleryItem) -> str:
+        scores = item.attribution
+        best = item.picture.top(1)
         cells = [
-            "–" if entry.truth is None else self._class(entry.truth),
-            self._class(scores.predicted),
-            f"{entry.probability:.1%}",
-            self._class(scores.target),
+            "–" if item.truth is None else escape(item.classes[item.truth]),
+            escape(item.predicted),
+            f"{item.probability:.1%}",
+            escape(item.classes[scores.target]),
             f"{scores.output:.3f}",
             f"{scores.baseline_output:.3f}",
             f"{scores.relative_gap:.2%}" if scores.relative_gap == scores.relative_gap else "–",
@@ -170,41 +183,39 @@ class Report:
             f"{best[0][1]:+.4f}" if best else "–",
         ]
         return (
-            f'<tr><th scope="row">{escape(entry.name)}</th>'
+            f'<tr><th scope="row">{escape(item.name)}</th>'
             + "".join(f"<td>{cell}</td>" for cell in cells)
             + "</tr>"
         )
 
 
-def choose_for_gallery(
-    probability: Tensor, y: Tensor, count: int, *, among: Tensor | None = None
-) -> list[int]:
-    """Graphs worth looking at: confident mistakes, then what was right, class by class.
+def confusion_tables(
+    probability: Tensor, y: Tensor, name: str, held_out: Collection[int] | None
+) -> dict[str, Tensor]:
+    """Counts of true against predicted classes, of the held-out graphs and of all ``[C, C]``."""
+    classes, guess = probability.size(1), probability.argmax(1)
 
-    Up to half of them are mistakes, the most confident first; the others are right, the most
-    confident of every class in turn.
+    def counted(ids: Tensor) -> Tensor:
+        cells = y[ids] * classes + guess[ids]
+        return torch.bincount(cells, minlength=classes**2).view(classes, classes)
 
-    Args:
-        probability: Probabilities of the classes ``[G, C]``.
-        y: True classes ``[G]``.
-        count: How many to choose, if there are as many.
-        among: Graphs to choose from, by default all.
+    everything = {f"all graphs of {name}": counted(torch.arange(y.numel()))}
+    if held_out is None:
+        return everything
+    return {"held-out graphs": counted(torch.tensor(sorted(held_out)))} | everything
 
-    Example:
-        >>> p = torch.tensor([[0.9, 0.1], [0.8, 0.2], [0.4, 0.6], [0.3, 0.7]])
-        >>> choose_for_gallery(p, torch.tensor([0, 1, 1, 1]), 3)
-        [1, 0, 3]
-    """
-    ids = torch.arange(y.numel()) if among is None else among
-    sure = probability[ids].max(1).values
-    ids = ids[torch.argsort(sure, descending=True, stable=True)]
-    right = probability[ids].argmax(1) == y[ids]
-    wrong = ids[~right].tolist()
-    by_class = [ids[right & (y[ids] == c)].tolist() for c in torch.unique(y).tolist()]
-    longest = max((len(part) for part in by_class), default=0)
-    turns = [part[i] for i in range(longest) for part in by_class if i < len(part)]
-    chosen = wrong[: max(count // 2, count - len(turns))]
-    return (chosen + turns)[:count]
+
+def _legend(picture: Picture) -> str:
+    """The colours of a picture, with their scores and what they mean."""
+    limit = picture.scale.limit
+    if limit == 0:
+        return ""
+    shades = ",".join(picture.scale.colour(score) for score in (-limit, 0, limit))
+    return (
+        f'<div class="legend"><i style="background:linear-gradient(90deg,{shades})"></i>'
+        f"<span>−{limit:.3g}<br>{escape(picture.blue)}</span><span>0</span>"
+        f"<span>+{limit:.3g}<br>{escape(picture.red)}</span></div>"
+    )
 
 
 def _cell(count: int, share: float, *, right: bool) -> str:

@@ -13,11 +13,11 @@ from lgan.graph.ego_lines import FIELDS
 from lgan.graph.expansion import expand_classes
 from lgan.graph.segments import lengths_to_ptr, segment_ids
 
-__all__ = ["Subject", "SubjectUnion"]
+__all__ = ["MaskableGraph", "MaskableUnion"]
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class MaskableGraph:
     """One graph to explain.
 
     Attributes:
@@ -33,7 +33,7 @@ class Subject:
     lines: EgoLines
 
     @staticmethod
-    def of(data: Any, *, pair_code: str = "none") -> "Subject":
+    def of(data: Any, *, pair_code: str = "none") -> "MaskableGraph":
         """A graph of any form that the models read.
 
         Args:
@@ -43,7 +43,7 @@ class Subject:
                 the order of the classes, and edges come as ``u < v``, then all turned around.
             pair_code: Level of structural codes to add, if the graph carries none.
         """
-        if isinstance(data, Subject):
+        if isinstance(data, MaskableGraph):
             return data
         if getattr(data, "num_graphs", 1) != 1:
             raise ValueError(
@@ -60,7 +60,7 @@ class Subject:
             edge_index = data.edge_index
         if lines.code_table is None:
             lines = lines.coded(pair_code)
-        return Subject(x, edge_index, _column_pair(edge_index, lines), lines)
+        return MaskableGraph(x, edge_index, _column_pair(edge_index, lines), lines)
 
     @property
     def num_nodes(self) -> int:
@@ -72,11 +72,11 @@ class Subject:
         """Number of undirected edges."""
         return self.lines.num_pairs
 
-    def to(self, device: torch.device | str) -> "Subject":
+    def to(self, device: torch.device | str) -> "MaskableGraph":
         """The same graph on another device."""
         x = None if self.x is None else self.x.to(device)
         columns = self.edge_index.to(device), self.column_pair.to(device)
-        return Subject(x, *columns, self.lines.to(device))
+        return MaskableGraph(x, *columns, self.lines.to(device))
 
     def to_columns(self, values: Tensor) -> Tensor:
         """Values of the pairs ``[P]`` at the columns of ``edge_index`` ``[E]``; 0 at loops."""
@@ -103,25 +103,25 @@ class Subject:
 
 
 @dataclass(frozen=True, eq=False)
-class SubjectUnion:
+class MaskableUnion:
     """Several graphs as one disjoint union.
 
     Attributes:
-        subjects: The graphs.
+        graphs: The graphs.
         batch: Their union, as models read it.
         pair_ptr: Where the pairs of each graph begin ``[B + 1]``.
         entry_ptr: Where the entries of ``opposite_index`` of each graph begin ``[B + 1]``.
     """
 
-    subjects: Sequence[Subject]
+    graphs: Sequence[MaskableGraph]
     batch: GraphBatch
     pair_ptr: Tensor
     entry_ptr: Tensor
 
     @staticmethod
-    def of(subjects: Sequence[Subject]) -> "SubjectUnion":
+    def of(graphs: Sequence[MaskableGraph]) -> "MaskableUnion":
         """The union of some graphs, one or more."""
-        lines = [subject.lines for subject in subjects]
+        lines = [graph.lines for graph in graphs]
         device = lines[0].pair_index.device
 
         def ptr(sizes: list[int]) -> Tensor:
@@ -129,7 +129,7 @@ class SubjectUnion:
 
         node_ptr = ptr([each.num_nodes for each in lines])
         shift = node_ptr[:-1].tolist()
-        features = [subject.x for subject in subjects]
+        features = [graph.x for graph in graphs]
         x = (
             None
             if any(f is None for f in features)
@@ -145,8 +145,8 @@ class SubjectUnion:
             code_table=_codes(lines),
         )
         ids = torch.arange(len(lines), device=device)
-        return SubjectUnion(
-            subjects=subjects,
+        return MaskableUnion(
+            graphs=graphs,
             batch=GraphBatch(x, ids, node_ptr, ids, union),  # type: ignore[arg-type]
             pair_ptr=ptr([each.num_pairs for each in lines]),
             entry_ptr=ptr([each.opposite_index.numel() for each in lines]),
@@ -171,14 +171,14 @@ class SubjectUnion:
     def edge_index(self) -> Tensor:
         """The columns of all graphs ``[2, E]``."""
         start = self.batch.ptr[:-1].tolist()
-        columns = [s.edge_index + at for s, at in zip(self.subjects, start, strict=True)]
+        columns = [s.edge_index + at for s, at in zip(self.graphs, start, strict=True)]
         return torch.cat(columns, 1)
 
     @cached_property
     def column_pair(self) -> Tensor:
         """The pair of the union each column is a direction of ``[E]``, -1 for a self-loop."""
         start = self.pair_ptr[:-1].tolist()
-        pairs = [(s.column_pair, at) for s, at in zip(self.subjects, start, strict=True)]
+        pairs = [(s.column_pair, at) for s, at in zip(self.graphs, start, strict=True)]
         return torch.cat([torch.where(pair < 0, -1, pair + at) for pair, at in pairs])
 
     def repeated_lines(self, times: int) -> EgoLines:

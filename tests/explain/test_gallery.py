@@ -1,0 +1,49 @@
+import pytest
+import torch
+
+from lgan.explain.gallery import GalleryItem, choose_for_gallery
+from made_scores import made
+
+CLASSES = ("hexagons", "triangles")
+
+
+def item(**options) -> GalleryItem:
+    return GalleryItem.of(made(12, [(0, 1)], [1.0], **options), CLASSES, name="x", truth=0)
+
+
+def test_caption_tells_prediction_truth_and_what_all_edges_do():
+    shown = item(prediction=(0.1, 0.9), target=0)
+    assert shown.picture.title == "x"
+    assert shown.picture.caption == (
+        "predicted triangles (90%), is hexagons\n"
+        "log-odds for hexagons: +0.00 without edges, +1.00 with all"
+    )
+    assert shown.mistaken
+    assert shown.probability == pytest.approx(0.9)
+    assert not GalleryItem.of(shown.attribution, CLASSES, name="x").mistaken
+
+
+def test_notes_name_a_gap_only_where_the_method_has_one():
+    assert item().notes == []
+    assert item(complete=False, relative_gap=0.25).notes == ["scores do not add up: gap 25.0%"]
+    assert item(complete=False, relative_gap=float("nan")).notes == []
+
+
+def test_plain_values_of_an_item_hold_everything():
+    plain = item().to_json()
+    assert plain["class"] == 0
+    assert plain["predicted"] == 1
+    assert plain["edge_scores"] == [1.0, 1.0]
+    assert plain["node_labels"][:2] == ["0", "1"]
+    assert plain["classes"] == ["hexagons", "triangles"]
+
+
+def test_gallery_has_confident_mistakes_then_both_classes_in_turn():
+    p = torch.tensor([0.9, 0.8, 0.7, 0.6, 0.95, 0.85, 0.75])
+    probability = torch.stack([p, 1 - p], 1)  # all predicted 0
+    probability[4:6] = probability[4:6].flip(1)  # but these
+    y = torch.tensor([0, 1, 0, 1, 1, 1, 0])
+    assert choose_for_gallery(probability, y, 4) == [1, 3, 0, 4]
+    assert choose_for_gallery(probability, y, 2) == [1, 0]
+    assert choose_for_gallery(probability, y, 99) == [1, 3, 0, 4, 6, 5, 2]
+    assert choose_for_gallery(probability, y, 9, among=torch.tensor([2, 3])) == [3, 2]
