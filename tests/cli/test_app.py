@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from lgan import __version__
 from lgan.cli.app import COMMANDS, app
+from lgan.cli.screen import table
 
 SHARED = ["--root", "--mirror", "--json"]
 TRAINING = [
@@ -20,7 +21,7 @@ OPTIONS = {
     "cv": [*TRAINING, "--splits", "--fair", "--seeds"],
     "predict": [*SHARED, "--device", "--seed", "--output"],
     "explain": [
-        *SHARED, "--dataset", "--index", "--smiles", "--target", "--method", "--steps", "--output",
+        *SHARED, "--dataset", "--index", "--smiles", "--class", "--method", "--steps", "--output",
         "--report", "--gallery", "--device", "--seed",
     ],
     "data list": ["--json"],
@@ -143,3 +144,9 @@ def test_shells_complete_commands_data_sets_and_models(words, completed, lgan, m
 
 def test_completion_can_be_installed(lgan):
     assert "--install-completion" in lgan("--help").out
+
+
+def test_a_narrow_table_wraps_words_and_keeps_numbers_whole(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    table("T", ["model", "accuracy", "what it is"], [["lgan", "91.3% ± 5.2%", "sums " * 20]])
+    assert "91.3% ± 5.2%" in capsys.readouterr().out

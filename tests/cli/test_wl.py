@@ -1,3 +1,5 @@
+import sys
+
 import pytest
 
 
@@ -53,3 +55,33 @@ def test_bad_usage_is_explained(lgan, arguments, message) -> None:
     ran = lgan("wl", *arguments)
     assert ran.code == 2
     assert message in ran.err
+
+
+def test_a_missing_package_is_asked_for_before_anything_is_computed(lgan, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr("lgan.wl.compare", None)
+    ran = lgan("wl", "prism", "k33", "--plot", tmp_path / "pair.png")
+    assert ran.code == 1
+    assert "pip install 'lgan[plot]'" in ran.err
+
+
+def test_without_rdkit_a_molecule_names_the_extra(lgan, monkeypatch):
+    monkeypatch.setattr("lgan.cli.wl.find_spec", lambda name: None)
+    ran = lgan("wl", "CCCO", "CCCC")
+    assert ran.code == 2
+    assert "pip install 'lgan[molecules]'" in ran.err
+    assert "no SMILES" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("pair.pdf", "`--plot` must end in .png or .svg, got pair.pdf"),
+        ("nowhere/pair.png", "must be in a folder that exists, and nowhere does not"),
+    ],
+)
+def test_a_picture_that_cannot_be_written_is_refused_before_work(lgan, empty, path, message):
+    ran = lgan("wl", "prism", "k33", "--plot", path)
+    assert ran.code == 2
+    assert message in ran.err
+    assert empty()

@@ -166,3 +166,10 @@ def test_a_model_that_reads_no_triangles_gives_the_same_without_them():
         for listed in (True, False)
     ]
     assert torch.equal(*outputs)
+
+
+def test_a_union_shows_itself_in_one_line():
+    assert repr(lgan.load("csl")) == (
+        "GraphUnion('csl', num_graphs=150, num_nodes=6150, num_pairs=12300, num_features=1, "
+        "num_classes=10)"
+    )

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(no_args_is_help=True, help="List, prepare and inspect data sets.")
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, help="List, prepare and inspect data sets."
+)
 
 
 @app.command("list")
@@ -26,10 +28,10 @@ def list_sets(as_json: options.Json = False) -> None:
         print_json({name: vars(spec) for name, spec in DATASETS.items()})
         return
     rows = [
-        [name, spec.kind, str(spec.graphs), str(spec.classes), spec.features, spec.description]
+        [name, str(spec.graphs), str(spec.classes), spec.description]
         for name, spec in DATASETS.items()
     ]
-    table("Data sets", ["name", "kind", "graphs", "classes", "features", "description"], rows)
+    table("Data sets", ["name", "graphs", "classes", "description"], rows)
 
 
 @app.command()
@@ -41,7 +43,7 @@ def prepare(
     compress: options.Compress = True,
     as_json: options.Json = False,
 ) -> None:
-    """Fetch a data set, merge twins, list triangles and cache the result."""
+    """Fetch a data set and cache what training reads."""
     from lgan.data import load, prepared_path
 
     begin = time.perf_counter()
@@ -67,7 +69,7 @@ def info(
     compress: options.Compress = True,
     as_json: options.Json = False,
 ) -> None:
-    """Say what a data set holds: graphs, classes, features, edges, triangles, compression."""
+    """Say what a data set holds: graphs, classes, edges, triangles."""
     from lgan.data import load
 
     with reading_progress(dataset) as progress:

@@ -1,5 +1,6 @@
 """Options that mean the same in every command."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,6 +36,7 @@ __all__ = [
     "Seed",
     "Seeds",
     "Splits",
+    "check_file",
 ]
 
 
@@ -48,6 +50,21 @@ def _one_of(names: Iterable[str], what: str) -> dict[str, Any]:
             raise typer.BadParameter(str(error)) from error
 
     return {"callback": check, "autocompletion": lambda: list(names)}
+
+
+def check_file(option: str, path: Path, endings: tuple[str, ...] = ()) -> None:
+    """Refuse, before any work, a file that cannot be written or whose ending says nothing."""
+    problem = None
+    if endings and path.suffix.lower() not in endings:
+        problem = f"must end in {' or '.join(endings)}, got {path}"
+    elif path.is_dir():
+        problem = f"must be a file, but {path} is a folder"
+    elif not path.absolute().parent.is_dir():
+        problem = f"must be in a folder that exists, and {path.parent} does not"
+    elif not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+        problem = f"must be a file that may be written to, and {path} may not"
+    if problem is not None:
+        raise typer.BadParameter(f"`{option}` {problem}.")
 
 
 def _dropout(rate: float | None) -> float | None:

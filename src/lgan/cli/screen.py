@@ -145,7 +145,8 @@ def table(title: str, columns: list[str], rows: list[list[str]], note: str = "")
                   caption=escape(note), caption_justify="left")  # fmt: skip
     for index, column in enumerate(columns):
         numbers = index > 0 and all(row[index][:1] in "0123456789[≤≥-" for row in rows)
-        shown.add_column(column, justify="right" if numbers else "left")
+        # Where room is short words wrap, and numbers stay whole.
+        shown.add_column(column, justify="right" if numbers else "left", no_wrap=numbers)
     for row in rows:
         shown.add_row(*map(escape, row))
     console.print(shown)

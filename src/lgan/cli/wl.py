@@ -9,6 +9,7 @@ import typer
 from lgan import wl as laboratory
 from lgan._optional import require
 from lgan.cli import options
+from lgan.cli.options import check_file
 from lgan.cli.screen import activity, console, print_json, table
 from lgan.data.pairs import BREC, load_brec
 from lgan.graph.named import NAMES, named_graph
@@ -33,25 +34,39 @@ def wl(
     test: Annotated[
         list[str] | None,
         typer.Option(
-            help="Tests to run, again and again.", show_default="all but those on triples"
+            metavar="NAME",
+            help="Test to run; repeatable.",
+            show_default="all but those on triples",
         ),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw both graphs with their stable colours (PNG or SVG).")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Draw both graphs with their stable colours (PNG or SVG)."
+        ),
     ] = None,
-    colours: Annotated[str, typer.Option(help="Test whose colours to draw.")] = "1-wl",
+    colours: Annotated[
+        str, typer.Option(metavar="NAME", help="Test whose colours to draw.")
+    ] = "1-wl",
     max_nodes: Annotated[
-        int, typer.Option(min=3, max=9, help="Hierarchy: all connected graphs up to this order.")
+        int,
+        typer.Option(
+            min=3, max=9, metavar="N", help="Hierarchy: all connected graphs up to this order."
+        ),
     ] = 7,
     brec: Annotated[
-        Path | None, typer.Option(help="Hierarchy: folder with the raw graphs of BREC.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Hierarchy: folder with the raw graphs of BREC."),
     ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Say which tests tell two graphs apart, and in which round.
 
-    Examples: lgan wl hexagon two-triangles --plot pair.png, lgan wl rook4x4 shrikhande,
-    lgan wl hierarchy --max-nodes 7 --brec FOLDER
+    \b
+    Examples:
+      lgan wl hexagon two-triangles --plot pair.png
+      lgan wl rook4x4 shrikhande
+      lgan wl hierarchy --max-nodes 7 --brec FOLDER
     """
     for name in (*(test or ()), colours):
         if name not in laboratory.TESTS:
@@ -63,6 +78,9 @@ def wl(
         return
     if len(graphs) != 2:
         raise typer.BadParameter(f"give two graphs, or `hierarchy`; got {len(graphs)}.")
+    if plot is not None:
+        check_file("--plot", plot, (".png", ".svg"))
+        require("matplotlib")  # asked for before anything is computed
     a, b = (_graph(text) for text in graphs)
     rows = laboratory.compare(a, b, tests=test)
     if plot is not None:
@@ -99,7 +117,12 @@ def _graph(text: str) -> "nx.Graph":
     try:
         return named_graph(text)
     except ValueError as error:
-        molecule = _molecule(text) if find_spec("rdkit") else None
+        if find_spec("rdkit") is None:
+            raise typer.BadParameter(
+                f"{error} It is no file either. To read molecules from SMILES, install RDKit: "
+                "pip install 'lgan[molecules]'"
+            ) from error
+        molecule = _molecule(text)
         if molecule is None:
             raise typer.BadParameter(f"{error} It is no file and no SMILES either.") from error
         return molecule

@@ -117,6 +117,13 @@ class GraphUnion:
         object.__setattr__(self, "_pair_ptr", pair_ptr)
         object.__setattr__(self, "_opposite_ptr", total[pair_ptr])
 
+    def __repr__(self) -> str:
+        return (
+            f"GraphUnion({self.name!r}, num_graphs={self.num_graphs}, "
+            f"num_nodes={self.lines.num_nodes}, num_pairs={self.lines.num_pairs}, "
+            f"num_features={self.num_features}, num_classes={self.num_classes})"
+        )
+
     @staticmethod
     def build(
         x: Tensor,
