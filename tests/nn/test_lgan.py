@@ -126,7 +126,7 @@ def test_the_skip_cat_reads_every_layer_and_the_input_where_asked():
     assert model.head.in_channels == 21
 
 
-# What the model can and cannot tell apart (THEORY).
+# What the model can and cannot tell apart (docs/expressivity.md).
 
 
 def _labelled_path(labels: str) -> Data:

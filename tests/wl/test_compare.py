@@ -5,7 +5,7 @@ from lgan import wl
 from lgan.graph.named import named_graph
 from lgan.wl import TESTS
 
-# What LGAN, 2-FWL and the structural code say about the named pairs of THEORY, section 3.
+# What LGAN, 2-FWL and the structural code say about the named pairs of docs/expressivity.md.
 NAMED_PAIRS = [
     ("two-triangles", "hexagon", True, True, True),
     ("prism", "k33", True, True, True),

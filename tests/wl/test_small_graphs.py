@@ -4,10 +4,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from labelled_graphs import labelled_graphs
 from lgan.wl.small_graphs import (
     all_graphs,
     connected_graphs,
-    labelled_graphs,
     small_graph,
     union,
 )

@@ -12,21 +12,18 @@ from lgan.wl.compare import refine
 from lgan.wl.graphs import LabelledGraphs
 from lgan.wl.refinement import run_refinement
 from lgan.wl.registry import refinement_spec
-from lgan.wl.small_graphs import connected_graphs, labelled_graphs, union
+from lgan.wl.small_graphs import connected_graphs, union
 
 __all__ = [
     "BREC_TESTS",
-    "LABELLED_TESTS",
     "SMALL_TESTS",
     "BrecRow",
     "SmallGraphsRow",
     "brec_rows",
-    "labelled_graphs_rows",
     "small_graphs_rows",
 ]
 
 SMALL_TESTS = ("1-wl", "2-wl", "lgan", "lgan-res", "lgan-linear", "edge-t", "nest", "code", "2-fwl")
-LABELLED_TESTS = ("lgan", "lgan-res", "lgan-input", "1-wl", "2-wl-set")
 BREC_TESTS = (
     "1-wl",
     "2-wl",
@@ -114,20 +111,6 @@ def small_graphs_rows(
             for test in tests:
                 unseparated[test] += refine(graphs, test=test).unseparated_pairs
         yield SmallGraphsRow(n, codes.size, unseparated)
-
-
-def labelled_graphs_rows(
-    orders: Iterable[int] = range(3, 7),
-    *,
-    num_labels: int = 2,
-    tests: Sequence[str] = LABELLED_TESTS,
-) -> Iterator[SmallGraphsRow]:
-    """Pairs of connected graphs with labels that tests do not separate, order by order."""
-    for n in orders:
-        codes, labels = labelled_graphs(n, num_labels)
-        graphs = union(codes, n, labels)
-        counts = {test: refine(graphs, test=test).unseparated_pairs for test in tests}
-        yield SmallGraphsRow(n, codes.size, counts)
 
 
 def brec_rows(

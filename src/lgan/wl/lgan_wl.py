@@ -1,4 +1,4 @@
-"""The refinements of LGAN and of its relatives (THEORY, section 1).
+"""The refinements of LGAN and of its relatives.
 
 ``c`` is the colour of a node in the last round, ``{{ }}`` a multiset, ``{a, b}`` an unordered
 pair, ``Δ(t)`` the edges inside ``N(t)`` and ``T_tp`` the number of triangles on the edge ``tp``.

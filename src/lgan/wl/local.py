@@ -1,4 +1,4 @@
-"""Relatives of LGAN that look further into a node's surroundings (THEORY, section 4).
+"""Relatives of LGAN that look further into a node's surroundings.
 
 They say what a stronger layer, or a stronger code of pairs, could bring. True twins are taken
 apart first.

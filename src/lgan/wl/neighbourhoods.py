@@ -17,7 +17,7 @@ class Neighbourhoods:
 
     With ``P`` pairs ``(u, v)``, source ``p < P`` is the pair ``p`` as ``u`` sees it, ``P + p`` as
     ``v`` sees it, and ``2 P + p`` as a node opposite to it in a triangle sees it. Their weights
-    are the entries of the two incidence matrices (DESIGN, section 2).
+    are the entries of the two incidence matrices.
     """
 
     graphs: LabelledGraphs

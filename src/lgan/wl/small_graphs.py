@@ -1,6 +1,5 @@
-"""All graphs with few nodes, once each, and all their labellings."""
+"""All graphs with few nodes, once each."""
 
-import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,7 @@ from lgan.wl.graphs import LabelledGraphs
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["LARGEST", "all_graphs", "connected_graphs", "labelled_graphs", "small_graph", "union"]
+__all__ = ["LARGEST", "all_graphs", "connected_graphs", "small_graph", "union"]
 
 # Eleven nodes are a thousand million graphs.
 LARGEST = 10
@@ -76,31 +75,6 @@ def union(
     ptr = n * np.arange(codes.size + 1)
     flat = None if labels is None else labels.reshape(-1)
     return LabelledGraphs.build(ptr, torch.from_numpy(edges), flat)
-
-
-def labelled_graphs(n: int, num_labels: int = 2) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Every connected graph with labels up to isomorphism: codes ``[G]`` and labels ``[G, n]``.
-
-    Example:
-        >>> labelled_graphs(3)[0].size
-        10
-    """
-    orders = np.array(list(itertools.permutations(range(n))))
-    labellings = np.array(list(itertools.product(range(num_labels), repeat=n)))
-    weights = num_labels ** np.arange(n)
-    places = np.array(_places(n), np.int64).reshape(-1, 2)
-    codes, labels = [], []
-    for code in connected_graphs(n).tolist():
-        adjacent = np.zeros((n, n), bool)
-        used = places[(code >> np.arange(len(places))) & 1 == 1]
-        adjacent[used[:, 0], used[:, 1]] = adjacent[used[:, 1], used[:, 0]] = True
-        kept = (adjacent[orders[:, :, None], orders[:, None, :]] == adjacent).all((1, 2))
-        # A labelling stands for its orbit if no automorphism makes its number smaller.
-        numbers = labellings[:, orders[kept]] @ weights  # [labellings, automorphisms]
-        least = labellings[numbers.min(1) == labellings @ weights]
-        labels.append(least)
-        codes.append(np.full(len(least), code))
-    return np.concatenate(codes), np.concatenate(labels)
 
 
 def _places(n: int) -> list[tuple[int, int]]:
