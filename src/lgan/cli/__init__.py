@@ -1,5 +1,6 @@
 """The command `lgan`: thin functions over the library."""
 
+import os
 import signal
 import sys
 from types import FrameType
@@ -9,23 +10,15 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line; 0 for success, 1 for failure, 2 for bad usage, 130 for Ctrl-C."""
-    args, interrupts = sys.argv[1:], []
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        interrupts.append(number)
-        raise KeyboardInterrupt
-
-    before = signal.getsignal(signal.SIGINT)
+    args, before = sys.argv[1:], signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:  # a program in the background may ignore Ctrl-C
-        signal.signal(signal.SIGINT, interrupt)
+        signal.signal(signal.SIGINT, _interrupt)
     try:
         try:
             from lgan.cli.app import run
 
             code = run(args)
         except Exception as error:
-            if interrupts:  # what is interrupted while it loads may call that an error of its own
-                raise KeyboardInterrupt from error
             from lgan.cli.failure import report
 
             code = report(error, as_json="--json" in args, debug="--debug" in args)
@@ -37,3 +30,17 @@ def main() -> None:
     if code == 130 and "--json" in args:
         sys.stdout.write('{"error": "Stopped."}\n')
     sys.exit(code)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """End at once while a library loads, which may make an error of its own of an interrupt, or
+    swallow it; elsewhere raise it as ever.
+    """
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            os.write(2, b"Stopped.\n")
+            if "--json" in sys.argv:
+                os.write(1, b'{"error": "Stopped."}\n')
+            os._exit(130)
+        frame = frame.f_back
+    raise KeyboardInterrupt

@@ -2,6 +2,8 @@
 
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -44,12 +46,22 @@ class _Commands(TyperGroup):
         found.rich_markup_mode = None
         return name, typer.main.get_command(found), rest
 
+    def make_context(self, *args: Any, **settings: Any) -> Any:
+        with _stoppable():
+            return super().make_context(*args, **settings)
+
     def invoke(self, ctx: Any) -> Any:
-        try:
+        with _stoppable():
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            note("Stopped.")
-            raise typer.Exit(130) from None
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:  # which typer would turn into an exit without a word
+        note("Stopped.")
+        raise typer.Exit(130) from None
 
 
 app = typer.Typer(
