@@ -12,8 +12,7 @@ from torch import Tensor
 from lgan.data import RawGraphs, load_raw, replaced
 from lgan.experiment.run import factory, prepare
 from lgan.experiment.settings import Settings, settings_for
-from lgan.explain.evaluate import Evaluation, evaluate, over_models
-from lgan.explain.ground_truth import nitro_and_amino
+from lgan.explain.evaluate import Evaluation, evaluate
 from lgan.explain.integrated_gradients import METHOD
 from lgan.explain.methods import METHODS
 from lgan.explain.provenance import typed_command
@@ -21,8 +20,9 @@ from lgan.graph import GraphUnion
 from lgan.train import predict
 from lgan.train.environment import environment
 from lgan.train.single import train_one
+from paper.ground_truth import nitro_and_amino
 
-__all__ = ["CASES", "ExplanationCase", "ExplanationScores", "score_explanations"]
+__all__ = ["CASES", "ExplanationCase", "ExplanationScores", "over_models", "score_explanations"]
 
 FORMAT = 1
 
@@ -178,6 +178,29 @@ def score_explanations(
         bar=case.bar,
         environment={**environment(torch.device(device)), "command": typed_command()},
     )
+
+
+def over_models(evaluations: Sequence[Evaluation]) -> dict[str, dict[str, float]]:
+    """Mean and standard deviation over models of every number, by method and name of the number.
+
+    Fidelity and unfaithfulness are averaged over the sparsities first.
+    """
+    table: dict[str, dict[str, float]] = {}
+    for row in evaluations[0].rows:
+        many = [evaluation[row.method] for evaluation in evaluations]
+        numbers = {name: [getattr(each, name) for each in many] for name in
+                   ("auc", "auc_per_graph", "stability", "seconds")}  # fmt: skip
+        for name in ("plus", "minus", "unfaithfulness"):
+            curves = [getattr(each.faithfulness, name) for each in many]
+            numbers[f"fidelity {name}" if name != "unfaithfulness" else name] = [
+                sum(curve) / len(curve) for curve in curves
+            ]
+        table[row.method] = {}
+        for name, values in numbers.items():
+            found = torch.tensor(values, dtype=torch.float64)
+            table[row.method][name] = float(found.mean())
+            table[row.method][f"{name} deviation"] = float(found.std(correction=0))
+    return table
 
 
 def _one_model(

@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
+from lgan.explain import draw
 from lgan.explain.draw import picture_svg, plot, save
 from lgan.explain.draw_molecule import molecule_png
 from lgan.explain.molecule import molecule_from_smiles
@@ -118,10 +119,29 @@ def test_an_svg_of_molecules_holds_their_lines_inside_the_sheet(tmp_path):
         x, y, w, h = (float(each.get(name)) for name in ("x", "y", "width", "height"))
         assert 0 <= x < x + w <= width
         assert 0 <= y < y + h <= height
+        assert w / h == pytest.approx(360 / 280, rel=0.01)
         assert any(e.tag.endswith("path") for e in each.iter())
     text = path.read_text()
     assert "paw &amp; tail" in text
     assert len(re.findall(">for mutagenic<", text)) == 2
+
+
+def test_a_molecule_fills_its_place_in_a_sheet():
+    _, axes = draw._sheet([molecule(), paw()], None, vector=False)
+    image = axes[0].images[0]
+    assert list(image.get_extent()) == [*axes[0].get_xlim(), *axes[0].get_ylim()]
+
+
+def test_all_words_lie_inside_the_sheet():
+    long = Picture.of(made(4, PAW, [1.0] * 4), title="C" * 120, caption="two\nlines")
+    sheet, _ = draw._sheet([long, paw()], None, vector=True)
+    sheet.draw_without_rendering()
+    assert len(sheet.axes) == 4
+    for ax in sheet.axes:
+        for text in (ax.title, *ax.texts, *(ax.get_xticklabels() if ax.axison else [])):
+            box = text.get_window_extent()
+            assert sheet.bbox.x0 <= box.x0 <= box.x1 <= sheet.bbox.x1
+            assert sheet.bbox.y0 <= box.y0 <= box.y1 <= sheet.bbox.y1
 
 
 @pytest.mark.parametrize("ending", ["svg", "png", "SVG"])

@@ -7,7 +7,7 @@ import torch
 
 import laws
 import lgan
-from lgan.explain.evaluate import evaluate, over_models
+from lgan.explain.evaluate import evaluate
 from lgan.explain.faithfulness import edge_auc
 
 METHODS = ["integrated-gradients", "gradient", "random", "degree"]
@@ -43,15 +43,6 @@ def test_without_a_truth_there_is_no_area():
     assert found.to_json()["rows"][0]["auc"] is None
     with pytest.raises(KeyError, match="'degree' was not evaluated"):
         found["degree"]
-
-
-def test_numbers_of_several_models_are_averaged():
-    model, graphs, truths = setting()
-    found = [evaluate(model, graphs, truths, methods=["random"], seed=s) for s in (0, 1)]
-    areas = [each["random"].auc for each in found]
-    table = over_models(found)["random"]
-    assert table["auc"] == pytest.approx(sum(areas) / 2)
-    assert table["auc deviation"] == pytest.approx(abs(areas[0] - areas[1]) / 2)
 
 
 def test_truths_that_do_not_fit_are_refused():

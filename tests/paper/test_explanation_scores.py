@@ -1,8 +1,13 @@
 import json
 
+import networkx as nx
 import pytest
+import torch
 
-from paper.explanation_scores import score_explanations
+import laws
+import lgan
+from lgan.explain import evaluate
+from paper.explanation_scores import over_models, score_explanations
 
 METHODS = ("integrated-gradients", "random")
 
@@ -28,3 +33,14 @@ def test_wrong_cases_and_methods_are_refused():
         score_explanations("squares")
     with pytest.raises(ValueError, match="`methods` must contain ours"):
         score_explanations("triangles", methods=["random"])
+
+
+def test_numbers_of_several_models_are_averaged():
+    graphs = [laws.data(nx.lollipop_graph(3, k), torch.ones(3 + k, 1)) for k in (2, 3)]
+    truths = [torch.tensor([True] * 3 + [False] * k) for k in (2, 3)]
+    model = lgan.LGAN(1, 4, 2, num_layers=2)
+    found = [evaluate(model, graphs, truths, methods=["random"], seed=s) for s in (0, 1)]
+    areas = [each["random"].auc for each in found]
+    table = over_models(found)["random"]
+    assert table["auc"] == pytest.approx(sum(areas) / 2)
+    assert table["auc deviation"] == pytest.approx(abs(areas[0] - areas[1]) / 2)

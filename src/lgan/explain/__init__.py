@@ -7,7 +7,6 @@ from lgan.explain.draw import plot, save
 from lgan.explain.evaluate import Evaluation, evaluate
 from lgan.explain.explainer import Explainer
 from lgan.explain.gallery import GalleryItem
-from lgan.explain.ground_truth import nitro_and_amino
 from lgan.explain.methods import METHODS
 from lgan.explain.molecule import Molecule, molecule_from_graph, molecule_from_smiles
 from lgan.explain.path import Path
@@ -32,7 +31,6 @@ __all__ = [
     "evaluate",
     "molecule_from_graph",
     "molecule_from_smiles",
-    "nitro_and_amino",
     "plot",
     "save",
 ]

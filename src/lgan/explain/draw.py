@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,10 @@ __all__ = ["check_ending", "picture_svg", "plot", "save"]
 # Pixels of a drawing, 96 to the inch, and points per pixel.
 WIDTH, HEIGHT, POINTS = 360, 280, 0.75
 MARGIN = 16
+# Inches of a picture with its words.
+CELL = (4.0, 4.5)
+# Letters that fit into a line above a drawing.
+WORDS = 36
 # Labels in smaller circles are dust.
 READABLE = 5.0
 # Text stays text, and the same picture is the same file.
@@ -59,11 +64,7 @@ def plot(picture: Picture, ax: Any = None) -> Any:
     """Draw a picture on axes of matplotlib, or on new ones, which are returned."""
     if ax is None:
         ax = require("matplotlib.pyplot").figure(figsize=(4.0, 4.0), layout="constrained").gca()
-    if picture.molecule is None:
-        _plot_graph(picture, ax)
-    else:
-        image = io.BytesIO(molecule_png(picture, WIDTH, HEIGHT))
-        ax.imshow(require("matplotlib.image").imread(image, format="png"))
+    _draw(picture, ax)
     _add_words(picture, ax)
     return ax
 
@@ -81,27 +82,32 @@ def picture_svg(picture: Picture) -> str:
     return document[document.index("<svg") :]
 
 
-def _sheet(pictures: Sequence[Picture], columns: int | None, *, vector: bool) -> tuple[Any, Any]:
-    """A figure with a place for every picture; places of molecules stay empty for vectors."""
+def _sheet(
+    pictures: Sequence[Picture], columns: int | None, *, vector: bool
+) -> tuple[Any, list[Any]]:
+    """A figure with axes for every picture; those of molecules stay empty for vectors."""
     columns = columns or min(len(pictures), math.ceil(math.sqrt(len(pictures))), 4)
     rows = math.ceil(len(pictures) / columns)
-    figure = _figure(columns * 4.0, rows * 4.2, layout="constrained")
-    figure.get_layout_engine().set(h_pad=0.12, w_pad=0.12, hspace=0.04)
-    axes = figure.subplots(rows, columns, squeeze=False).ravel()
-    for ax, picture in zip(axes, pictures, strict=False):
-        if picture.molecule is not None and vector:
-            ax.set(xlim=(0, WIDTH), ylim=(HEIGHT, 0))
-            _add_words(picture, ax)
-        else:
-            plot(picture, ax)
-    for ax in axes[len(pictures) :]:
-        ax.axis("off")
+    wide, high = columns * CELL[0], rows * CELL[1]
+    figure, axes = _figure(wide, high), []
+
+    def place(i: int, x: float, y: float, width: float, height: float) -> Any:
+        left, bottom = i % columns * CELL[0] + x, high - (i // columns + 1) * CELL[1] + y
+        return figure.add_axes((left / wide, bottom / high, width / wide, height / high))
+
+    for i, picture in enumerate(pictures):
+        axes.append(place(i, 0.15, 1.1, 3.7, 3.7 * HEIGHT / WIDTH))
+        axes[i].set(xlim=(0, WIDTH), ylim=(HEIGHT, 0))
+        if picture.molecule is None or not vector:
+            _draw(picture, axes[i])
+        bar = place(i, 0.9, 0.48, 2.2, 0.1) if picture.scale.limit > 0 else None
+        _add_words(picture, axes[i], bar)
     return figure, axes
 
 
-def _figure(width: float, height: float, **options: Any) -> Any:
+def _figure(width: float, height: float) -> Any:
     """A figure that no window knows of."""
-    figure = require("matplotlib.figure").Figure((width, height), dpi=72, **options)
+    figure = require("matplotlib.figure").Figure((width, height), dpi=72)
     require("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
     return figure
 
@@ -129,13 +135,25 @@ def _with_molecules(document: str, figure: Any, axes: Any, pictures: Sequence[Pi
     return document[:end] + "\n".join(drawings) + document[end:]
 
 
-def _add_words(picture: Picture, ax: Any) -> None:
-    ax.set_title(picture.title, fontsize=10, fontweight="bold", wrap=True)
+def _add_words(picture: Picture, ax: Any, bar: Any = None) -> None:
+    """Title, caption and colour bar, the latter on axes of its own where they are given."""
+    ax.set_title(
+        fill(picture.title, WORDS, max_lines=2, placeholder="…"), fontsize=10, fontweight="bold"
+    )
     ax.text(0.5, -0.02, picture.caption, transform=ax.transAxes, ha="center", va="top",
             fontsize=8, color="#444")  # fmt: skip
     ax.set_aspect("equal")
     ax.axis("off")
-    _add_colour_bar(picture, ax)
+    _add_colour_bar(picture, ax, bar)
+
+
+def _draw(picture: Picture, ax: Any) -> None:
+    if picture.molecule is None:
+        _plot_graph(picture, ax)
+        return
+    image = io.BytesIO(molecule_png(picture, WIDTH, HEIGHT))
+    shown = require("matplotlib.image").imread(image, format="png")
+    ax.imshow(shown, extent=(0, WIDTH, HEIGHT, 0))
 
 
 def _plot_graph(picture: Picture, ax: Any) -> None:
@@ -174,7 +192,7 @@ def _node_radius(place: NDArray[np.float64]) -> float:
     return float(np.clip(0.47 * np.quantile(nearest, 0.05), 1.5, 11.0))
 
 
-def _add_colour_bar(picture: Picture, ax: Any) -> None:
+def _add_colour_bar(picture: Picture, ax: Any, bar_ax: Any = None) -> None:
     """The colours of the edges from the least to the largest score, and what they mean."""
     limit = picture.scale.limit
     if limit == 0:
@@ -184,8 +202,9 @@ def _add_colour_bar(picture: Picture, ax: Any) -> None:
     shown = require("matplotlib.cm").ScalarMappable(
         colours.Normalize(-limit, limit), colours.ListedColormap(shades)
     )
-    bar = ax.figure.colorbar(shown, ax=ax, orientation="horizontal", shrink=0.55, aspect=24,
-                             pad=0.09)  # fmt: skip
+    place = {"ax": ax, "shrink": 0.55, "aspect": 24, "pad": 0.09}
+    place = place if bar_ax is None else {"cax": bar_ax}
+    bar = ax.figure.colorbar(shown, orientation="horizontal", **place)
     bar.outline.set_visible(False)
     words = (f"−{limit:.3g}\n{picture.blue}", "0", f"+{limit:.3g}\n{picture.red}")
     bar.set_ticks([-limit, 0, limit], labels=words, fontsize=8)

@@ -16,7 +16,7 @@ from lgan.explain.maskable import MaskableGraph
 from lgan.explain.masking import dtype_of, evaluating, masked_outputs, prepared
 from lgan.explain.methods import METHODS, method_spec
 
-__all__ = ["Evaluation", "MethodScores", "evaluate", "over_models"]
+__all__ = ["Evaluation", "MethodScores", "evaluate"]
 
 SPARSITIES = (0.5, 0.6, 0.7, 0.8, 0.9)
 
@@ -108,7 +108,7 @@ def evaluate(
         >>> truth = torch.tensor([True, True, True, False])  # the triangle
         >>> found = evaluate(lgan.LGAN(1, 8, 2), [paw], [truth], methods=["degree", "random"])
         >>> found["degree"].auc
-        0.8333333333333334
+        0.8333333333333333
     """
     specs = {name: method_spec(name) for name in methods}
     with evaluating(model):
@@ -139,29 +139,6 @@ def evaluate(
         seed=seed,
         rows=tuple(rows),
     )
-
-
-def over_models(evaluations: Sequence[Evaluation]) -> dict[str, dict[str, float]]:
-    """Mean and standard deviation over models of every number, by method and name of the number.
-
-    Fidelity and unfaithfulness are averaged over the sparsities first.
-    """
-    table: dict[str, dict[str, float]] = {}
-    for row in evaluations[0].rows:
-        many = [evaluation[row.method] for evaluation in evaluations]
-        numbers = {name: [getattr(each, name) for each in many] for name in
-                   ("auc", "auc_per_graph", "stability", "seconds")}  # fmt: skip
-        for name in ("plus", "minus", "unfaithfulness"):
-            curves = [getattr(each.faithfulness, name) for each in many]
-            numbers[f"fidelity {name}" if name != "unfaithfulness" else name] = [
-                sum(curve) / len(curve) for curve in curves
-            ]
-        table[row.method] = {}
-        for name, values in numbers.items():
-            found = torch.tensor(values, dtype=torch.float64)
-            table[row.method][name] = float(found.mean())
-            table[row.method][f"{name} deviation"] = float(found.std(correction=0))
-    return table
 
 
 def _checked_truths(graphs: Sequence[MaskableGraph], truths: Sequence[Tensor]) -> list[Tensor]:

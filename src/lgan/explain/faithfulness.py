@@ -28,19 +28,16 @@ def edge_auc(scores: Sequence[Tensor], truths: Sequence[Tensor]) -> tuple[float,
         >>> edge_auc([torch.tensor([3.0, 1.0, 2.0])], [torch.tensor([True, False, True])])
         (1.0, 1.0)
     """
-    pooled = _auc(torch.cat(list(scores)), torch.cat(list(truths)))
-    single = [_auc(s, t) for s, t in zip(scores, truths, strict=True)]
-    defined = [area for area in single if area == area]
-    return pooled, sum(defined) / len(defined) if defined else float("nan")
+    from sklearn.metrics import roc_auc_score
 
+    def area(s: Tensor, t: Tensor) -> float:
+        both = 0 < int(t.sum()) < t.numel()
+        return float(roc_auc_score(t.cpu().numpy(), s.cpu().numpy())) if both else float("nan")
 
-def _auc(scores: Tensor, truth: Tensor) -> float:
-    """The chance that an edge that counts scores above one that does not; ties count half."""
-    yes = int(truth.sum())
-    no = truth.numel() - yes
-    if yes == 0 or no == 0:
-        return float("nan")
-    return float((_ranks(scores)[truth.cpu()].sum() - yes * (yes + 1) / 2) / (yes * no))
+    single = [area(s, t) for s, t in zip(scores, truths, strict=True)]
+    defined = [each for each in single if each == each]
+    mean = sum(defined) / len(defined) if defined else float("nan")
+    return area(torch.cat(list(scores)), torch.cat(list(truths))), mean
 
 
 def kept_edges(scores: Tensor, sparsity: float) -> Tensor:
@@ -131,18 +128,11 @@ def stability(first: Sequence[Tensor], second: Sequence[Tensor]) -> float:
     1 where both order the edges of every graph alike. Graphs with fewer than two edges, or with
     equal scores only, are left out.
     """
-    found = []
-    for a, b in zip(first, second, strict=True):
-        ranks = torch.stack([_ranks(a), _ranks(b)])
-        ranks = ranks - ranks.mean(1, keepdim=True)
-        size = ranks.norm(dim=1).prod()
-        if a.numel() > 1 and size > 0:
-            found.append(float((ranks[0] @ ranks[1]) / size))
+    from scipy.stats import spearmanr
+
+    found = [
+        float(spearmanr(a.cpu().numpy(), b.cpu().numpy()).statistic)
+        for a, b in zip(first, second, strict=True)
+        if min(len(a.unique()), len(b.unique())) > 1
+    ]
     return sum(found) / len(found) if found else float("nan")
-
-
-def _ranks(scores: Tensor) -> Tensor:
-    """Ranks from 1; equal scores share the mean of theirs."""
-    _, place, count = torch.unique(scores, return_inverse=True, return_counts=True)
-    ranks: Tensor = torch.cumsum(count, 0).double() - (count - 1) / 2
-    return ranks[place].cpu()

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
 from lgan.graph import EgoLines, GraphBatch, triangles, undirected_pairs
 from lgan.graph.ego_lines import FIELDS
@@ -181,21 +182,16 @@ class MaskableUnion:
         pairs = [(s.column_pair, at) for s, at in zip(self.graphs, start, strict=True)]
         return torch.cat([torch.where(pair < 0, -1, pair + at) for pair, at in pairs])
 
-    def repeated_lines(self, times: int) -> EgoLines:
-        """The ego line graphs of all graphs, ``times`` times over."""
-        lines = self.batch.lines
-        start = torch.arange(times, device=self.pair_ptr.device) * lines.num_nodes
-        pairs = lines.pair_index[:, None] + start[:, None].to(lines.pair_index.dtype)
-        opposite = lines.opposite_index + start[:, None].to(lines.opposite_index.dtype)
-        rest = {name: getattr(lines, name).repeat(times) for name in FIELDS[2:]}
-        table = lines.code_table
-        return EgoLines(
-            num_nodes=times * lines.num_nodes,
-            pair_index=pairs.flatten(1),
-            opposite_index=opposite.flatten(),
-            **rest,
-            code_table=None if table is None else table.repeat(times, 1),
-        )
+    def to_columns(self, mask: Tensor) -> Tensor:
+        """A mask of the pairs ``[P]`` at the columns of ``edge_index`` ``[E]``; 1 at self-loops."""
+        at = mask[self.column_pair.clamp(min=0)] if self.num_pairs else mask.new_ones(1)
+        return torch.where(self.column_pair < 0, 1, at)
+
+    def data(self) -> Data:
+        """The graphs as a batch of PyG."""
+        data = Data(x=self.batch.x, edge_index=self.edge_index, num_nodes=self.batch.num_nodes)
+        data.ptr, data.batch = self.batch.ptr, segment_ids(self.batch.ptr)
+        return data
 
 
 def _lines(data: Any) -> EgoLines:

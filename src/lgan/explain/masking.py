@@ -22,7 +22,6 @@ from torch_geometric.data import Data
 
 from lgan.explain.maskable import MaskableGraph, MaskableUnion
 from lgan.graph import EgoLines
-from lgan.graph.segments import segment_ids
 from lgan.nn import LGAN, LGANConv
 
 __all__ = ["deleted_outputs", "dtype_of", "evaluating", "masked_outputs", "prepared"]
@@ -74,10 +73,11 @@ def deleted_outputs(model: nn.Module, union: MaskableUnion, kept: Tensor) -> Ten
     level, copies = _pair_code(model), kept.size(0)
     if isinstance(model, LGAN) and level == "none":
         return masked_outputs(model, union, kept.to(dtype_of(model)))
-    data = _copies(union, copies)
-    data.edge_index = data.edge_index[:, _at_columns(union, kept).bool()]
+    many = MaskableUnion.of([*union.graphs] * copies)
+    data = many.data()
+    data.edge_index = data.edge_index[:, many.to_columns(kept.flatten()).bool()]
     if _reads_lines(model):
-        pairs = union.repeated_lines(copies).pair_index.long()[:, kept.flatten()]
+        pairs = many.batch.lines.pair_index.long()[:, kept.flatten()]
         data.lines = EgoLines.from_pairs(pairs, int(data.num_nodes)).coded(level)
     outputs = _call(model, data, inspect.signature(model.forward).parameters)
     return outputs.view(copies, len(union.graphs), -1)
@@ -87,35 +87,16 @@ def _of_copies(
     model: nn.Module, union: MaskableUnion, mask: Tensor, side_mask: Tensor | None
 ) -> Tensor:
     """Outputs for the disjoint union of all copies, for models that know graphs in no other way."""
-    data, weight = _copies(union, mask.size(0)), _at_columns(union, mask)
+    many = MaskableUnion.of([*union.graphs] * mask.size(0))
+    data, weight = many.data(), many.to_columns(mask.flatten())
     if _reads_lines(model):
         side = None if side_mask is None else side_mask.flatten()
-        data.lines = union.repeated_lines(mask.size(0)).masked(mask.flatten(), side)
+        data.lines = many.batch.lines.masked(mask.flatten(), side)
     parameters = inspect.signature(model.forward).parameters
     if "edge_weight" in parameters:
         return _call(model, data, parameters, edge_weight=weight)
     with _message_masks(model, weight, data.edge_index):
         return _call(model, data, parameters)
-
-
-def _copies(union: MaskableUnion, copies: int) -> Data:
-    """All graphs, so many times over, as one batch of PyG."""
-    nodes, x = union.batch.num_nodes, union.batch.x
-    start = torch.arange(copies, device=union.pair_ptr.device)[:, None] * nodes
-    edge_index = (union.edge_index[:, None] + start).flatten(1)
-    data = Data(x=x.repeat(copies, *[1] * (x.dim() - 1)), edge_index=edge_index)
-    data.num_nodes = copies * nodes
-    data.ptr = torch.cat(
-        [(union.batch.ptr[:-1] + start).flatten(), start.new_tensor([data.num_nodes])]
-    )
-    data.batch = segment_ids(data.ptr)
-    return data
-
-
-def _at_columns(union: MaskableUnion, mask: Tensor) -> Tensor:
-    """A mask of the pairs ``[S, P]`` at the columns of the copies ``[S E]``; self-loops stay."""
-    at = mask[:, union.column_pair.clamp(min=0)] if union.num_pairs else mask.new_ones(1)
-    return torch.where(union.column_pair < 0, 1, at).expand(mask.size(0), -1).flatten()
 
 
 def _pair_code(model: nn.Module) -> str:

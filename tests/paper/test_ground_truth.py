@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from lgan.data import load_raw
-from lgan.explain.ground_truth import nitro_and_amino
+from paper.ground_truth import nitro_and_amino
 
 C, O, H, N = 0, 1, 3, 4  # noqa: E741
 
