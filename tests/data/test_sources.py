@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from lgan.catalogue import FEATURES
-from lgan.data import DATASETS, Columns, RawGraphs, load_raw, node_features, read_tu
+from lgan.data import DATASETS, Columns, RawGraphs, load, load_raw, node_features, read_tu
 from lgan.data.sources import GENERATORS
 
 Pack = Callable[..., Path]
@@ -51,8 +51,75 @@ def test_known_set_is_loaded_from_a_mirror(
     assert load_raw("MUTAG", mirror=tmp_path).num_graphs == 2
 
 
+def test_sets_of_one_s_own_are_read_by_name_or_path(
+    pack: Pack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = pack("mine", folder=tmp_path / "sets")
+    raw = load_raw("mine", root=tmp_path / "root", mirror=tmp_path / "sets")
+    assert raw.num_graphs == 2
+    assert load_raw(archive).content_sha256() == raw.content_sha256()
+    monkeypatch.chdir(tmp_path / "sets")
+    assert load_raw("mine.zip").content_sha256() == raw.content_sha256()
+
+
+def test_any_set_of_the_collection_is_read_by_name(pack: Pack, tmp_path: Path) -> None:
+    pack("ENZYMES", folder=tmp_path / "mirror")
+    options = {"root": tmp_path / "root", "mirror": tmp_path / "mirror"}
+    assert load_raw("ENZYMES", **options).name == "ENZYMES"
+    union = load("ENZYMES", **options, features="labels+attributes")
+    assert (union.num_graphs, union.num_features) == (2, 7)  # 4 labels, others, 2 attributes
+    cached = load("ENZYMES", **options, features="labels+attributes")
+    assert torch.equal(cached.x, union.x)
+    assert len(list((tmp_path / "root" / "prepared").glob("ENZYMES-*.safetensors"))) == 1
+    pack("ENZYMES", folder=tmp_path / "mirror", node_labels="1\n" * 5)
+    again = load("ENZYMES", **options, features="labels+attributes")
+    assert again.num_features == 4
+
+
+@pytest.mark.parametrize("path", ["none.zip", "none.csv", "folder/none", "none.jsonl"])
+def test_a_path_to_nothing_is_told(tmp_path: Path, path: str) -> None:
+    with pytest.raises(FileNotFoundError, match="got no such file or folder"):
+        load_raw(path)
+    with pytest.raises(FileNotFoundError, match="got no such file or folder"):
+        load_raw(tmp_path / path)
+
+
+def test_files_of_another_kind_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes.docx").touch()
+    with pytest.raises(ValueError, match=r"Expected a table of molecules .*notes.docx"):
+        load_raw(tmp_path / "notes.docx")
+    with pytest.raises(ValueError, match="Expected one TU set in"):
+        load_raw(tmp_path)
+
+
+def test_molecules_are_read_from_tables_and_lists(tmp_path: Path) -> None:
+    pytest.importorskip("rdkit")
+    table = tmp_path / "molecules.csv"
+    table.write_text("smiles,active,batch\nCCO,1,a\nC1CC,0,a\nCCN,0,b\nc1ccccc1,1,b\n")
+    seen: list[float] = []
+    raw = load_raw(
+        table, targets=["active"], columns=["batch"], root=tmp_path, progress=seen.append
+    )
+    assert (raw.num_graphs, raw.rows.tolist()) == (3, [0, 2, 3])
+    assert [row for row, _ in raw.errors] == [1]
+    assert (raw.targets, raw.columns) == (
+        {"active": ["1", "0", "1"]},
+        {"batch": ["a", "b", "b"]},
+    )
+    assert seen[-1] == 1
+    listed = load_raw(["CCO", "C1CC", "CCN"], targets={"active": [1, 0, 0]})
+    assert listed.targets == {"active": [1, 0]}
+    assert load(table, targets="active", root=tmp_path).y.tolist() == [1, 0, 1]
+    columns = {"smiles": ["CCO", "CCN"], "active": [1, 0]}
+    assert load_raw(columns, root=tmp_path).targets == {"active": [1, 0]}
+    with pytest.raises(ValueError, match=r"'active' must have a value for each of 2 molecules"):
+        load_raw(["CCO", "CCN"], targets={"active": [1]})
+    with pytest.raises(ValueError, match=r"Pass their values"):
+        load_raw(["CCO", "CCN"], targets=["active"])
+
+
 def test_unknown_set_is_refused() -> None:
-    with pytest.raises(ValueError, match="Choose one of MUTAG"):
+    with pytest.raises(ValueError, match="Choose one of: MUTAG"):
         load_raw("NOPE")
 
 

@@ -108,7 +108,8 @@ def test_features_have_names_that_say_what_they_mean(name, features, expected):
 
 def test_attributes_have_names_behind_the_labels():
     raw = load_raw("csl")
-    raw = replace(raw, node_attributes=torch.rand(raw.num_nodes, 2))
+    numbers = torch.rand(raw.num_nodes, 2)
+    raw = replace(raw, nodes=raw.nodes.with_numbers(numbers, ("attribute_1", "attribute_2")))
     attributes = ("csl attribute 0", "csl attribute 1")
     assert feature_names(raw, "attributes") == attributes
     assert feature_names(raw, "labels+attributes") == ("csl label 0", *attributes)

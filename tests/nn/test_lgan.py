@@ -21,7 +21,7 @@ from laws import (
     varied_graphs,
 )
 from lgan import GraphUnion
-from lgan.data.sources import load_raw, node_features
+from lgan.data import load_raw, node_features
 from lgan.nn.norm import BatchNorm
 from lgan.train.stack import stack
 

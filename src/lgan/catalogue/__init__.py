@@ -1,14 +1,24 @@
 """What can be asked for by name. No torch here, so that a mistyped name is answered at once."""
 
+from lgan.catalogue.collection import (
+    MIRROR_VARIABLE,
+    archives_at_hand,
+    known_dataset,
+    tu_names,
+)
 from lgan.catalogue.datasets import DATASETS, FEATURES, DatasetSpec, dataset_spec
 from lgan.catalogue.names import MODELS, PAIR_CODES, known
 
 __all__ = [
     "DATASETS",
     "FEATURES",
+    "MIRROR_VARIABLE",
     "MODELS",
     "PAIR_CODES",
     "DatasetSpec",
+    "archives_at_hand",
     "dataset_spec",
     "known",
+    "known_dataset",
+    "tu_names",
 ]

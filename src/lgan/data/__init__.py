@@ -3,10 +3,12 @@
 from lgan.catalogue import DATASETS, DatasetSpec, dataset_spec
 from lgan.data.cache import cache_key, load_tensors, locked, replaced, save_tensors, set_aside
 from lgan.data.columns import Columns
+from lgan.data.encoder import Encoder
 from lgan.data.load import load, prepared_path
 from lgan.data.mirror import TU_URLS, fetch
+from lgan.data.node_features import node_features
 from lgan.data.raw import RawGraphs
-from lgan.data.sources import load_raw, node_features
+from lgan.data.sources import load_raw
 from lgan.data.splits import (
     check_folds,
     choose_folds,
@@ -24,6 +26,7 @@ __all__ = [
     "Columns",
     "DatasetSpec",
     "EgoLineGraph",
+    "Encoder",
     "RawGraphs",
     "cache_key",
     "check_folds",

@@ -1,21 +1,25 @@
-"""A data set by name, ready for training, from its cache where there is one."""
+"""A data set ready for training, from its cache where there is one."""
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lgan._sources import source_digest
 from lgan._version import __version__
-from lgan.catalogue import dataset_spec
+from lgan.catalogue import DATASETS
 from lgan.data.cache import cache_key, load_tensors, locked, save_tensors
-from lgan.data.sources import load_raw, node_features
+from lgan.data.encoder import Encoder
+from lgan.data.mirror import fetch
+from lgan.data.raw import RawGraphs
+from lgan.data.sources import is_path, load_raw
 from lgan.graph import GraphUnion, Lift
 
-__all__ = ["load", "prepared_path"]
+__all__ = ["fit_encoder", "load", "prepared_path"]
 
 # What a prepared set is computed by; cells come from the zoo.
-COMPUTED_BY = tuple(f"{package}/**/*.py" for package in ("data", "graph", "ops", "zoo"))
+COMPUTED_BY = tuple(f"{package}/**/*.py" for package in ("data", "graph", "ops", "task", "zoo"))
 
 
 @dataclass(frozen=True)
@@ -28,64 +32,108 @@ class _Options:
     pair_code: str
     lift: Lift | None
 
-    def key(self, name: str) -> str:
+    def key(self, name: str, archive: Path | None = None) -> str:
         known: dict[str, Any] = {"features": self.features, "compress": self.compress}
         known |= {"triangles": False} if not self.triangles else {}
         known |= {"pair_code": self.pair_code} if self.pair_code != "none" else {}
         known |= {"lift": self.lift.key} if self.lift is not None else {}
+        if archive is not None:  # no checksum is known of it
+            known["archive"] = [archive.stat().st_size, archive.stat().st_mtime_ns]
         return cache_key(name, known, source_digest(*COMPUTED_BY))
 
 
 def load(
-    name: str,
+    source: Any,
     *,
+    targets: str | Sequence[str] | Mapping[str, Sequence[Any]] | None = None,
+    task: str | None = None,
+    features: str | None = None,
     root: str | Path = "data",
     mirror: str | Path | None = None,
-    features: str | None = None,
     compress: bool = True,
     triangles: bool = True,
     pair_code: str = "none",
     lift: Lift | None = None,
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
+    **reading: Any,
 ) -> GraphUnion:
-    """A data set ready for training: parsed, twins merged, triangles listed.
+    """Graphs ready for training: read, encoded, twins merged, triangles listed.
 
-    The result is cached below ``root``; the key holds every option and the code that computed it.
-    Generated sets are made anew each time, which takes less than a second.
+    Sets that have a name are cached below ``root``, molecules after they are featurised; the keys
+    hold every option and the code that computed them. Graphs without a target are left out, with
+    a warning.
 
     Args:
-        name: A name of the registry, see ``lgan data list``.
+        source: A name, a path, a table or a list, see :func:`lgan.data.load_raw`.
+        targets: What is predicted, likewise.
+        task: The kind of task, where the values would suggest another: ``binary``, ``multiclass``,
+            ``multilabel`` or ``regression``.
+        features: Node features, see :meth:`lgan.data.Encoder.fit`; by default those of the
+            published tables, or all that the source has.
         root: Folder for downloads and caches.
         mirror: Folder or address that holds ``NAME.zip``; by default the environment variable
             ``LGAN_MIRROR``, or else the official addresses.
-        features: Node features, see :func:`lgan.data.node_features`; by default those of the
-            published tables.
         compress: Merge true twins with equal features; every result stays the same.
         triangles: List triangles; without ``compress`` a model that never reads them can do
             without, which on dense sets saves most of the work.
         pair_code: Structural code of the pairs, a level of :data:`lgan.graph.pair_codes.LEVELS`.
         lift: Transform that adds the cells a model of the zoo reads.
         seed: Seed of a generated set.
-        progress: Called with the fraction of the files read.
+        progress: Called with the fraction of the source read.
+        reading: Further options of :func:`lgan.data.load_raw`.
 
     Example:
         >>> load("triangles").num_classes
         2
+        >>> load(["CCO", "CCN", "c1ccccc1"], targets={"active": [0, 1, 1]}).num_graphs
+        3
     """
-    spec = dataset_spec(name)
-    options = _Options(features or spec.features, compress, triangles, pair_code, lift)
     progress = progress or (lambda _: None)
-    if spec.kind == "synthetic":
-        return _build(name, options, root, mirror, seed, progress)
-    path = _path(name, options, root)
+    usual = DATASETS[source].features if isinstance(source, str) and source in DATASETS else "all"
+    options = _Options(features or usual, compress, triangles, pair_code, lift)
+
+    def build() -> GraphUnion:
+        raw = load_raw(
+            source, root=root, mirror=mirror, seed=seed, targets=targets, progress=progress,
+            **reading,
+        )  # fmt: skip
+        chosen = None if targets is None or isinstance(targets, Mapping) else _names(targets)
+        return _build(raw, options, chosen, task, progress)
+
+    if targets is not None or task is not None or reading or not _is_archive_name(source):
+        return build()
+    spec = DATASETS.get(source)
+    archive = fetch(source, root=root, mirror=mirror) if spec is None else None
+    path = _path(source, options, root, archive)
     if not path.exists():
         with locked(path):
             if not path.exists():  # another process may have made it while this one waited
-                union = _build(name, options, root, mirror, seed, progress)
-                save_tensors(path, union.tensors(), {"name": name, "version": __version__})
+                union = build()
+                save_tensors(path, union.tensors(), {"name": source, "version": __version__})
                 return union
-    return GraphUnion.from_tensors(load_tensors(path)[0], name)
+    return GraphUnion.from_tensors(load_tensors(path)[0], source)
+
+
+def fit_encoder(
+    raw: RawGraphs,
+    *,
+    features: str | None = None,
+    targets: Sequence[str] | None = None,
+    task: str | None = None,
+) -> Encoder:
+    """The encoder of a set: that of the published tables where it is in the registry."""
+    spec = DATASETS.get(raw.name)
+    if spec is None:
+        return Encoder.fit(raw, features=features or "all", targets=targets, task=task)
+    return Encoder.fit(
+        raw,
+        features=features or spec.features,
+        edge_features=False,
+        targets=targets,
+        task=task,
+        other=False,
+    )
 
 
 def prepared_path(
@@ -98,37 +146,50 @@ def prepared_path(
     pair_code: str = "none",
     lift: Lift | None = None,
 ) -> Path:
-    """Where the cache of a data set with these options is."""
-    features = features or dataset_spec(name).features
+    """Where the cache of a registered data set with these options is."""
+    features = features or DATASETS[name].features
     return _path(name, _Options(features, compress, triangles, pair_code, lift), root)
 
 
-def _path(name: str, options: _Options, root: str | Path) -> Path:
-    return Path(root) / "prepared" / f"{options.key(name)}.safetensors"
+def _is_archive_name(source: Any) -> bool:
+    """Whether a source is a name whose archive is read, and not the path of one."""
+    if not isinstance(source, str) or is_path(source):
+        return False
+    return source not in DATASETS or DATASETS[source].kind != "synthetic"
+
+
+def _path(name: str, options: _Options, root: str | Path, archive: Path | None = None) -> Path:
+    return Path(root) / "prepared" / f"{options.key(name, archive)}.safetensors"
+
+
+def _names(targets: str | Sequence[str]) -> list[str] | None:
+    names = [targets] if isinstance(targets, str) else list(targets)
+    return None if names == ["all"] else names
 
 
 def _build(
-    name: str,
+    raw: RawGraphs,
     options: _Options,
-    root: str | Path,
-    mirror: str | Path | None,
-    seed: int,
+    targets: Sequence[str] | None,
+    task: str | None,
     progress: Callable[[float], None],
 ) -> GraphUnion:
-    raw = load_raw(name, root=root, mirror=mirror, seed=seed, progress=progress)
     if options.lift is not None and options.lift.refuse is not None:
-        options.lift.refuse(name, raw.pair_index, raw.node_ptr)
-    x, num_features = node_features(raw, options.features)
-    union = GraphUnion.build(
-        x,
-        raw.pair_index,
-        raw.y,
-        raw.node_ptr,
-        num_features=num_features,
-        num_classes=raw.num_classes,
+        options.lift.refuse(raw.name, raw.pair_index, raw.node_ptr)
+    encoder = fit_encoder(raw, features=options.features, targets=targets, task=task)
+    if encoder.task is not None:
+        present = encoder.task.present(encoder.task.encode(raw.targets)).any(1)
+        if not bool(present.all()):
+            warnings.warn(
+                f"{int((~present).sum())} of {raw.num_graphs} graphs of {raw.name} have no target "
+                "and are left out.",
+                stacklevel=4,
+            )
+            raw = raw.select(present.nonzero()[:, 0])
+    union = encoder.encode(
+        raw,
         compress=options.compress,
         triangles=options.triangles,
         pair_code=options.pair_code,
-        name=name,
     )
     return union if options.lift is None else union.lifted(options.lift, progress)

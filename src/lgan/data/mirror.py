@@ -6,14 +6,13 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 from urllib.request import url2pathname
 
-from lgan.catalogue import DATASETS, dataset_spec
+from lgan.catalogue import DATASETS, MIRROR_VARIABLE, archives_at_hand, known_dataset
 from lgan.data.cache import locked, replaced
 
 TU_URLS: tuple[str, ...] = (
     "https://www.chrsmrrs.com/graphkerneldatasets",
     "https://ls11-www.cs.tu-dortmund.de/people/morris/graphkerneldatasets",
 )
-MIRROR_VARIABLE = "LGAN_MIRROR"
 
 _TIMEOUT = 30  # seconds without an answer
 _OFFLINE = (
@@ -29,7 +28,8 @@ def fetch(name: str, *, root: str | Path, mirror: str | Path | None = None) -> P
     ``root/raw``; what lies there already is not downloaded again.
 
     Args:
-        name: A set of the registry that is read from files.
+        name: A set that is read from files: of the registry, of the TU collection, or one whose
+            archive is at hand.
         root: The folder for data.
         mirror: A folder or an address (http, https, file) that holds ``NAME.zip``; by default
             the environment variable ``LGAN_MIRROR``, then the TU Dortmund collection.
@@ -39,8 +39,8 @@ def fetch(name: str, *, root: str | Path, mirror: str | Path | None = None) -> P
         FileNotFoundError: Where the mirror is a folder without the archive.
         ConnectionError: Where no address gave the archive; every one tried is listed.
     """
-    spec = dataset_spec(name)
-    if spec.kind == "synthetic":
+    spec = DATASETS.get(known_dataset(name, archives_at_hand(root=root, mirror=mirror)))
+    if spec is not None and spec.kind == "synthetic":
         read = ", ".join(known for known, row in DATASETS.items() if row.kind != "synthetic")
         raise ValueError(
             f"Expected a data set that is read from files ({read}), got {name!r}, which is "
@@ -53,7 +53,7 @@ def fetch(name: str, *, root: str | Path, mirror: str | Path | None = None) -> P
     archive = Path(root) / "raw" / f"{name}.zip"
     if archive.exists():
         return archive
-    if mirror is None and not spec.downloadable:
+    if mirror is None and spec is not None and not spec.downloadable:
         raise ValueError(
             f"Expected a mirror for {name} ({spec.description}), which is not in the TU Dortmund "
             f"collection, got none. {_OFFLINE}."

@@ -26,6 +26,7 @@ def molecule_graphs(
     *,
     name: str = "molecules",
     targets: Mapping[str, Sequence[Any]] | None = None,
+    columns: Mapping[str, Sequence[Any]] | None = None,
 ) -> RawGraphs:
     """The graphs of molecules; their names are canonical SMILES.
 
@@ -34,6 +35,7 @@ def molecule_graphs(
         features: Which features of atoms and bonds to keep; all of them unless given.
         name: The name of the set.
         targets: Columns with one value per graph.
+        columns: Further such columns, for groups or splits.
 
     Example:
         >>> from lgan.data.molecules import featurise_molecules
@@ -49,6 +51,7 @@ def molecule_graphs(
         nodes=_columns(molecules.atom_table, molecules.atoms, ATOM_FEATURES, features.atoms),
         pairs=_columns(molecules.bond_table, molecules.bonds, BOND_FEATURES, features.bonds),
         targets=dict(targets or {}),
+        columns=dict(columns or {}),
         rows=torch.from_numpy(molecules.rows),
         errors=molecules.errors,
         ids=molecules.smiles,

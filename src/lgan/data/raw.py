@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ class RawGraphs:
         targets: Columns with one value per graph, as the source spells them; maybe none.
         task: What the source says of its targets: the order of classes, say. Where it says
             nothing, the task is found from the values.
+        columns: Further columns with one value per graph, for groups or splits.
         rows: The row of the source that every graph comes from; ``0, 1, …`` unless given.
         errors: The rows that could not be read, each with the reason.
         ids: What the source calls every graph: a SMILES, say.
@@ -63,6 +65,7 @@ class RawGraphs:
     pairs: Columns = _NO_COLUMNS
     targets: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     task: Task | None = None
+    columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     rows: Tensor = _IN_ORDER
     errors: tuple[tuple[int, str], ...] = ()
     ids: tuple[str, ...] | None = None
@@ -88,8 +91,9 @@ class RawGraphs:
         _check_field("ground_truth", self.ground_truth, torch.bool, (self.num_pairs,))
         _check_length("nodes", len(self.nodes), self.num_nodes)
         _check_length("pairs", len(self.pairs), self.num_pairs)
-        for target, values in self.targets.items():
-            _check_length(f"targets[{target!r}]", len(values), self.num_graphs)
+        for of, columns in (("targets", self.targets), ("columns", self.columns)):
+            for column, values in columns.items():
+                _check_length(f"{of}[{column!r}]", len(values), self.num_graphs)
         if self.ids is not None:
             _check_length("ids", len(self.ids), self.num_graphs)
 
@@ -131,6 +135,34 @@ class RawGraphs:
             task=Task(kind, ("class",), classes) if len(classes) > 1 else None,
             ground_truth=ground_truth,
         )
+
+    @staticmethod
+    def from_tu(path: Path, name: str | None = None, **options: Any) -> "RawGraphs":
+        """A set in the layout of the TU collection, see :func:`lgan.data.tu.read_tu`."""
+        from lgan.data.tu import read_tu
+
+        return read_tu(path, name, **options)
+
+    @staticmethod
+    def from_molecules(structures: Sequence[Any], **options: Any) -> "RawGraphs":
+        """Molecules, see :func:`lgan.data.load_raw`."""
+        from lgan.data.sources import load_raw
+
+        return load_raw(list(structures), **options)
+
+    @staticmethod
+    def from_pyg(graphs: Sequence[Any], **options: Any) -> "RawGraphs":
+        """Graphs of PyG, see :func:`lgan.data.pyg.from_pyg`."""
+        from lgan.data.pyg import from_pyg
+
+        return from_pyg(graphs, **options)
+
+    @staticmethod
+    def from_networkx(graphs: Sequence[Any], **options: Any) -> "RawGraphs":
+        """Graphs of networkx, see :func:`lgan.data.networkx_graphs.from_networkx`."""
+        from lgan.data.networkx_graphs import from_networkx
+
+        return from_networkx(graphs, **options)
 
     @property
     def num_graphs(self) -> int:
@@ -211,11 +243,16 @@ class RawGraphs:
             nodes=self.nodes[nodes],
             pairs=self.pairs[pairs],
             targets={name: [column[g] for g in places] for name, column in self.targets.items()},
+            columns={name: [column[g] for g in places] for name, column in self.columns.items()},
             task=self._task_of_all(),
             rows=self.rows[chosen],
             ids=None if self.ids is None else tuple(self.ids[g] for g in places),
             ground_truth=None if self.ground_truth is None else self.ground_truth[pairs],
         )
+
+    def with_targets(self, targets: Mapping[str, Sequence[Any]]) -> "RawGraphs":
+        """The same graphs with these targets, one value per graph."""
+        return replace(self, targets=dict(targets), task=None)
 
     def _task_of_all(self) -> Task | None:
         """The task where there is one; a few graphs may not show all classes."""

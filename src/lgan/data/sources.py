@@ -1,17 +1,21 @@
-"""Data sets by name, and the features of their nodes."""
+"""Whatever holds graphs, as `RawGraphs`: names, files, and lists of Python objects."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import torch
-from torch import Tensor
-from torch.nn import functional as F
-
-from lgan.catalogue import FEATURES, dataset_spec
+from lgan.catalogue import DATASETS, archives_at_hand, known_dataset
+from lgan.data.graph_files import GRAPH_SUFFIXES, is_graph_file, read_graph_file
 from lgan.data.mirror import fetch
+from lgan.data.molecule_features import MoleculeFeatures
 from lgan.data.raw import RawGraphs
 from lgan.data.synthetic import csl, motifs, random_regular, triangle_pairs
+from lgan.data.tables import is_table
 from lgan.data.tu import read_tu
+
+__all__ = ["GENERATORS", "is_path", "load_raw"]
 
 GENERATORS: dict[str, Callable[[int], RawGraphs]] = {
     "triangles": lambda seed: triangle_pairs(seed=seed),
@@ -20,109 +24,247 @@ GENERATORS: dict[str, Callable[[int], RawGraphs]] = {
     "csl": lambda seed: csl(seed=seed),
     "regular": lambda seed: random_regular(seed=seed),
 }
+Progress = Callable[[float], None]
 
 
 def load_raw(
-    name: str,
+    source: Any,
     *,
     root: str | Path = "data",
     mirror: str | Path | None = None,
     seed: int = 0,
-    progress: Callable[[float], None] | None = None,
+    targets: str | Sequence[str] | Mapping[str, Sequence[Any]] | None = None,
+    columns: Sequence[str] = (),
+    smiles_column: str | None = None,
+    molecules: MoleculeFeatures | None = None,
+    node_features: Sequence[str] | None = None,
+    edge_features: Sequence[str] | None = None,
+    symmetrise: bool = False,
+    progress: Progress | None = None,
 ) -> RawGraphs:
-    """Read or generate a data set by name.
+    """Read or generate graphs.
 
     Args:
-        name: A name of the registry.
-        root: The folder downloads go to.
+        source: A name of the registry or of the TU collection; the path of a TU archive or folder,
+            of a table of molecules, or of graphs in GraphML or JSON lines; a table in memory
+            (a pandas DataFrame, or columns by name); a list of SMILES, of RDKit molecules, of PyG
+            ``Data`` or of networkx graphs.
+        root: The folder downloads and caches go to.
         mirror: A folder or address that holds ``NAME.zip``, see `fetch`.
         seed: Fixes a generated set; sets read from files do not use it.
+        targets: Names of what is predicted: columns of a table, attributes of graphs; ``all`` for
+            all columns, an empty list for none. For lists also their values by name.
+        columns: Further columns to keep, for groups or splits.
+        smiles_column: The column of a table that holds the molecules.
+        molecules: How molecules become graphs.
+        node_features: Attributes of nodes of networkx graphs, GraphML and JSON lines to read.
+        edge_features: Attributes of their edges to read.
+        symmetrise: Read directed graphs as undirected ones.
         progress: Called with the fraction done, from 0 to 1.
 
     Raises:
-        ValueError: Where the name is unknown, or the files are not those of the known set.
+        ValueError: Where the name is unknown, or the source is not what it should be.
 
     Example:
         >>> load_raw("csl").num_graphs
         150
     """
-    spec = dataset_spec(name)
-    if spec.kind == "synthetic":
-        raw = GENERATORS[name](seed)
-        if progress is not None:
-            progress(1.0)
+    how = _Reading(
+        root=root,
+        mirror=mirror,
+        seed=seed,
+        targets=targets,
+        columns=columns,
+        smiles_column=smiles_column,
+        molecules=molecules,
+        node_features=node_features,
+        edge_features=edge_features,
+        symmetrise=symmetrise,
+        progress=progress,
+    )
+    if isinstance(source, RawGraphs):
+        return source
+    if isinstance(source, str | os.PathLike):
+        return _from_file(Path(source), how) if is_path(source) else _by_name(str(source), how)
+    if isinstance(source, Mapping) or hasattr(source, "columns"):
+        return _table(source, how)
+    return _from_list(source, how)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """The options of `load_raw`."""
+
+    root: str | Path
+    mirror: str | Path | None
+    seed: int
+    targets: str | Sequence[str] | Mapping[str, Sequence[Any]] | None
+    columns: Sequence[str]
+    smiles_column: str | None
+    molecules: MoleculeFeatures | None
+    node_features: Sequence[str] | None
+    edge_features: Sequence[str] | None
+    symmetrise: bool
+    progress: Progress | None
+
+    @property
+    def target_names(self) -> list[str] | None:
+        """The names of the targets, where names were given."""
+        if self.targets is None or isinstance(self.targets, Mapping):
+            return None
+        return [self.targets] if isinstance(self.targets, str) else list(self.targets)
+
+    @property
+    def target_values(self) -> dict[str, Sequence[Any]]:
+        """The values of the targets by name, where they were given."""
+        return dict(self.targets) if isinstance(self.targets, Mapping) else {}
+
+    def told(self, total: int) -> Callable[[int], None] | None:
+        """A callback that takes the number of rows done."""
+        tell = self.progress
+        return None if tell is None else lambda done: tell(min(1.0, done / max(1, total)))
+
+
+def is_path(source: str | os.PathLike[str]) -> bool:
+    """Whether a text is a path rather than a name: whether something is there.
+
+    Raises:
+        FileNotFoundError: Where it looks like a path and nothing is there.
+    """
+    path = Path(source)
+    if path.exists():
+        return True
+    like_a_file = is_table(path) or is_graph_file(path) or path.suffix.lower() == ".zip"
+    if isinstance(source, str) and path.name == source and not like_a_file:
+        return False
+    raise FileNotFoundError(
+        f"Expected a data set in {path}, got no such file or folder. Check the path."
+    )
+
+
+def _from_file(path: Path, how: _Reading) -> RawGraphs:
+    if path.is_dir() or path.suffix.lower() == ".zip":
+        return read_tu(path, progress=how.progress, symmetrise=how.symmetrise)
+    if is_table(path):
+        return _table(path, how)
+    if is_graph_file(path):
+        return _networkx(read_graph_file(path), path.name, how)
+    raise ValueError(
+        "Expected a table of molecules (.csv, .tsv, .parquet, .smi, .sdf), a TU archive or folder, "
+        f"or graphs ({', '.join(GRAPH_SUFFIXES)}), got {path}. Rename or convert it."
+    )
+
+
+def _by_name(name: str, how: _Reading) -> RawGraphs:
+    known_dataset(name, archives_at_hand(root=how.root, mirror=how.mirror))
+    spec = DATASETS.get(name)
+    if spec is not None and spec.kind == "synthetic":
+        raw = GENERATORS[name](how.seed)
+        if how.progress is not None:
+            how.progress(1.0)
         return raw
-    archive = fetch(name, root=root, mirror=mirror)
-    raw = read_tu(archive, name, progress)
-    if spec.content_sha256 is not None and raw.content_sha256() != spec.content_sha256:
+    archive = fetch(name, root=how.root, mirror=how.mirror)
+    raw = read_tu(archive, name, how.progress, symmetrise=how.symmetrise)
+    known = None if spec is None else spec.content_sha256
+    if spec is not None and known is not None and raw.content_sha256() != known:
         raise ValueError(
             f"{archive} does not hold the known set {name}: expected {spec.graphs} graphs in "
-            f"{spec.classes} classes with the checksum {spec.content_sha256[:12]}, got "
-            f"{raw.num_graphs} in {raw.num_classes} with {raw.content_sha256()[:12]}. Fetch the "
-            "original, or read a set of your own with `lgan.data.read_tu`."
+            f"{spec.classes} classes with the checksum {known[:12]}, got {raw.num_graphs} in "
+            f"{raw.num_classes} with {raw.content_sha256()[:12]}. Fetch the original, or read a "
+            "set of your own by its path."
         )
     return raw
 
 
-def node_features(raw: RawGraphs, features: str) -> tuple[Tensor, int]:
-    """The node features of a set, and how many there are.
+def _table(source: Any, how: _Reading) -> RawGraphs:
+    from lgan.data.molecule_graphs import molecule_graphs
+    from lgan.data.molecule_tables import read_molecule_table
+    from lgan.data.tables import open_table
 
-    Args:
-        raw: The set.
-        features: ``labels`` or ``degree``: one category per node, standing for its one-hot
-            vector; ``constant``: the same category for all; ``attributes``: real vectors;
-            ``labels+attributes``: the one-hot label, then the attributes.
+    if how.target_values:
+        raise TypeError(
+            "`targets` of a table must be names of its columns, got values. Add them as columns."
+        )
+    total = 0
+    if how.progress is not None:
+        is_file = isinstance(source, os.PathLike)
+        total = open_table(source).rows if is_file else len(next(iter(dict(source).values()), ()))
+    table = read_molecule_table(
+        source,
+        how.molecules,
+        smiles_column=how.smiles_column,
+        targets=how.target_names,
+        columns=how.columns,
+        progress=how.told(total),
+        cache=Path(how.root) / "molecules",
+    )
+    return molecule_graphs(
+        table.molecules,
+        how.molecules,
+        name=table.name,
+        targets=table.targets,
+        columns=table.columns,
+    )
 
-    Returns:
-        Category ids ``[N]`` (int64) or vectors ``[N, F]`` (float32), and the number of
-        categories or columns ``F``.
 
-    Example:
-        >>> x, num_features = node_features(load_raw("csl"), "degree")
-        >>> x.unique().tolist(), num_features
-        ([4], 5)
-    """
-    match features:
-        case "labels":
-            return _labels(raw), len(raw.nodes.vocabularies[0])
-        case "degree":
-            degree = torch.bincount(raw.pair_index.reshape(-1), minlength=raw.num_nodes)
-            return degree, int(degree.max()) + 1 if len(degree) else 1
-        case "constant":
-            return torch.zeros(raw.num_nodes, dtype=torch.int64), 1
-        case "attributes":
-            x = _attributes(raw)
-        case "labels+attributes":
-            one_hot = F.one_hot(_labels(raw), len(raw.nodes.vocabularies[0])).float()
-            x = torch.cat([one_hot, _attributes(raw)], dim=1)
-        case _:
+def _from_list(source: Any, how: _Reading) -> RawGraphs:
+    """The graphs of a list, by what its first entry is."""
+    if not hasattr(source, "__len__") or not hasattr(source, "__getitem__"):
+        raise TypeError(
+            "Expected a name, a path, a table, or a list of SMILES, PyG or networkx graphs, got "
+            f"{type(source).__name__}. Put the graphs in a list."
+        )
+    if len(source) == 0:
+        raise ValueError("Expected at least one graph, got an empty list.")
+    entries = list(source)
+    package = type(entries[0]).__module__.split(".")[0]
+    if entries[0] is None or isinstance(entries[0], str) or package == "rdkit":
+        return _molecules(entries, how)
+    if hasattr(entries[0], "adj"):
+        return _networkx(entries, "graphs", how)
+    if package == "torch_geometric":
+        from lgan.data.pyg import from_pyg
+
+        raw = from_pyg(entries, targets=how.target_names, symmetrise=how.symmetrise)
+        return raw.with_targets(how.target_values) if how.target_values else raw
+    raise TypeError(
+        "Expected a list of SMILES, RDKit molecules, PyG `Data` or networkx graphs, got one of "
+        f"{type(entries[0]).__name__}. Convert its entries."
+    )
+
+
+def _molecules(structures: list[Any], how: _Reading) -> RawGraphs:
+    from lgan.data.molecule_graphs import molecule_graphs
+    from lgan.data.molecules import featurise_molecules
+
+    if how.target_names:
+        raise ValueError(
+            f"A list of molecules has no columns, got the targets {how.target_names}. Pass their "
+            "values: `targets={name: values}`."
+        )
+    for name, column in how.target_values.items():
+        if len(column) != len(structures):
             raise ValueError(
-                f"`features` must be one of {', '.join(FEATURES)}, got {features!r}. Choose one."
+                f"The target {name!r} must have a value for each of {len(structures)} molecules, "
+                f"got {len(column)}. Put None where there is none."
             )
-    return x, x.shape[1]
+    read = featurise_molecules(structures, how.molecules, progress=how.told(len(structures)))
+    rows = read.rows.tolist()
+    values = {name: [column[row] for row in rows] for name, column in how.target_values.items()}
+    return molecule_graphs(read, how.molecules, targets=values)
 
 
-def _labels(raw: RawGraphs) -> Tensor:
-    if raw.node_labels is None:
-        raise ValueError(
-            f"The features 'labels' need node labels, got a set ({raw.name}) without. "
-            "Choose 'degree' or 'constant'."
-        )
-    return raw.node_labels
+def _networkx(graphs: list[Any], name: str, how: _Reading) -> RawGraphs:
+    from lgan.data.networkx_graphs import from_networkx
 
-
-def _attributes(raw: RawGraphs) -> Tensor:
-    if raw.node_attributes is None:
-        raise ValueError(
-            f"The features 'attributes' need node attributes, got a set ({raw.name}) without. "
-            "Choose 'labels', 'degree' or 'constant'."
-        )
-    wrong = ~raw.node_attributes.isfinite().all(dim=1)
-    if bool(wrong.any()):
-        node = int(wrong.nonzero()[0])
-        raise ValueError(
-            f"The node attributes of {raw.name} must be finite, got "
-            f"{raw.node_attributes[node].tolist()[:8]} at node {node} ({int(wrong.sum())} nodes in "
-            "all). Repair them, or choose 'labels' or 'degree'."
-        )
-    return raw.node_attributes
+    raw = from_networkx(
+        graphs,
+        node_features=how.node_features,
+        edge_features=how.edge_features,
+        targets=[] if how.target_values else how.target_names,
+        columns=how.columns,
+        symmetrise=how.symmetrise,
+        name=name,
+        progress=how.progress,
+    )
+    return raw.with_targets(how.target_values) if how.target_values else raw

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from lgan.data.columns import Columns
 from lgan.data.raw import RawGraphs
 from lgan.data.tu_files import LAYOUT, TUFiles, open_tu
+from lgan.data.undirected import undirected_columns
 from lgan.task import Task
 
 __all__ = ["CLASS", "read_tu"]
@@ -277,43 +278,14 @@ def _pairs(
     files: TUFiles, ends: NDArray[Any], num_nodes: int, edges: Columns, *, symmetrise: bool
 ) -> tuple[NDArray[np.int64], Columns]:
     """The pairs ``[2, P]`` and their features."""
-    from lgan.data.parse_numba import pair_edges
 
-    dtype = np.int32 if len(ends) < 2**31 else np.int64
-    pair_of: NDArray[Any] = np.empty(len(ends), dtype)
-    pairs: NDArray[np.int64] = pair_edges(ends, num_nodes, np.empty_like(pair_of), pair_of)
-    if not edges.num_columns:
-        return pairs, Columns.empty(pairs.shape[1])
-    lines = torch.from_numpy(np.flatnonzero(pair_of >= 0))
-    pair = torch.from_numpy(pair_of).long()[lines]
-    first = torch.full((pairs.shape[1],), len(ends)).scatter_reduce(0, pair, lines, "amin")
-    chosen, listed = edges[first], edges[lines]
-    for part, values, each in (
-        ("edge_labels", chosen.categories, listed.categories),
-        ("edge_attributes", chosen.numbers, listed.numbers),
-    ):
-        differ = (values[pair] != each).any(1).nonzero()
-        if len(differ) and not symmetrise:
-            line = int(lines[differ[0, 0]])
-            u, v = (ends[line] + 1).tolist()
-            raise ValueError(
-                f"{files.where(part)}, line {line + 1}: expected the same for both directions of "
-                f"the edge between nodes {u} and {v}, got another value than in line "
-                f"{int(first[pair[differ[0, 0]]]) + 1}. Correct it, or ask for `symmetrise` to "
-                "take the smaller label and the mean of the attributes."
-            )
-    if symmetrise:
-        chosen = _symmetrised(chosen, listed, pair)
-    return pairs, chosen
+    def complaint(part: str, line: int, first: int) -> ValueError:
+        u, v = (ends[line] + 1).tolist()
+        return ValueError(
+            f"{files.where(f'edge_{part}')}, line {line + 1}: expected the same for both "
+            f"directions of the edge between nodes {u} and {v}, got another value than in line "
+            f"{first + 1}. Correct it, or ask for `symmetrise` to take the smaller label and the "
+            "mean of the attributes."
+        )
 
-
-def _symmetrised(chosen: Columns, listed: Columns, pair: torch.Tensor) -> Columns:
-    """For every pair the smallest category and the mean number of all lines that list it."""
-    to = pair[:, None]
-    categories = chosen.categories.scatter_reduce(
-        0, to.expand_as(listed.categories), listed.categories, "amin"
-    )
-    numbers = chosen.numbers.scatter_reduce(
-        0, to.expand_as(listed.numbers), listed.numbers, "mean", include_self=False
-    )
-    return Columns(categories, chosen.names, chosen.vocabularies, numbers, chosen.number_names)
+    return undirected_columns(ends, num_nodes, edges, symmetrise=symmetrise, complaint=complaint)

@@ -1,0 +1,244 @@
+"""From features and targets as a source spells them to those a model reads."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from lgan.data.column_encoder import ColumnEncoder
+from lgan.data.columns import Columns
+from lgan.data.raw import RawGraphs
+from lgan.graph import GraphUnion
+from lgan.task import Task
+
+__all__ = ["Encoder"]
+
+FORMAT = 1
+# What a node can be told of itself where a source names no features.
+STRUCTURAL = ("degree", "constant")
+FEATURES = ("all", "labels", "attributes", "labels+attributes", *STRUCTURAL)
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Columns, vocabularies, the task and what made the features: all that turns graphs of a
+    source into what a model reads, the same for every later source.
+
+    Vocabularies come from the whole source and hold no target. A value that was not in it has a
+    column of its own, the last of its feature, and never shifts the others.
+
+    Attributes:
+        nodes: The columns of the nodes. Features that come from the graph itself (``degree``,
+            ``constant``) are a column of categories of that name.
+        pairs: The columns of the pairs; none where a model does not read any.
+        task: What is predicted; none where a source has no targets.
+        featuriser: What computed the features, with its options (molecules).
+
+    Example:
+        >>> from lgan.data import load_raw
+        >>> raw = load_raw("csl")
+        >>> encoder = Encoder.fit(raw, features="degree")
+        >>> encoder.nodes.names, encoder.num_features, encoder.encode(raw).num_graphs
+        (('degree',), 6, 150)
+    """
+
+    nodes: ColumnEncoder
+    pairs: ColumnEncoder
+    task: Task | None = None
+    featuriser: Mapping[str, Any] | None = None
+
+    @staticmethod
+    def fit(
+        raw: RawGraphs,
+        *,
+        features: str = "all",
+        edge_features: bool = True,
+        targets: Sequence[str] | None = None,
+        task: str | None = None,
+        other: bool = True,
+    ) -> "Encoder":
+        """The encoder of a source.
+
+        Args:
+            raw: The graphs.
+            features: ``all`` columns of the nodes, or their degree where there are none;
+                ``labels``, ``attributes``, or both joined by ``+``; ``degree`` or ``constant``.
+            edge_features: Whether to read the columns of the pairs.
+            targets: The names of the targets; all that the source has unless given.
+            task: The kind of task, where the values would suggest another.
+            other: Keep a column for values that are not here; the published sets have none.
+        """
+        if features not in FEATURES:
+            raise ValueError(
+                f"`features` must be one of {', '.join(FEATURES)}, got {features!r}. Choose one."
+            )
+        if features == "all" and not raw.nodes.num_columns:
+            features = "degree"
+        nodes = _node_columns(raw, features)
+        return Encoder(
+            nodes=ColumnEncoder.fit(nodes, other=other),
+            pairs=ColumnEncoder.fit(
+                raw.pairs if edge_features else Columns.empty(raw.num_pairs), other=other
+            ),
+            task=_task(raw, targets, task),
+            featuriser=raw.featuriser,
+        )
+
+    @property
+    def num_features(self) -> int:
+        """Features of a node, or categories where they are the only column."""
+        return self.nodes.width
+
+    @property
+    def num_outputs(self) -> int:
+        """Outputs of a model: 0 where there is no task."""
+        return 0 if self.task is None else self.task.num_outputs
+
+    def unseen(self, raw: RawGraphs) -> dict[str, dict[str, int]]:
+        """How often values occur that were not in the source: by column, then by value."""
+        nodes = self.nodes.unseen(self._node_columns(raw))
+        pairs = self.pairs.unseen(raw.pairs)
+        return {f"node {name}": words for name, words in nodes.items()} | {
+            f"edge {name}": words for name, words in pairs.items()
+        }
+
+    def unread(self, raw: RawGraphs) -> tuple[str, ...]:
+        """The columns of a source that are not read."""
+        return tuple(
+            f"{of} {name}"
+            for of, encoder, columns in (
+                ("node", self.nodes, raw.nodes),
+                ("edge", self.pairs, raw.pairs),
+            )
+            for name in columns.names + columns.number_names
+            if name not in encoder.names + encoder.number_names
+        )
+
+    def encode(
+        self,
+        raw: RawGraphs,
+        *,
+        compress: bool = True,
+        triangles: bool = True,
+        pair_code: str = "none",
+        labelled: bool = True,
+    ) -> GraphUnion:
+        """The graphs as a model reads them.
+
+        Args:
+            raw: The graphs; their features must have the columns of this encoder.
+            compress: Merge true twins with equal features.
+            triangles: List triangles.
+            pair_code: Structural code of the pairs.
+            labelled: Read the targets; without, ``y`` says that they are missing.
+        """
+        if raw.featuriser != self.featuriser:
+            raise ValueError(
+                f"The features of {raw.name} must be made as those of the model were, with "
+                f"{_shown(self.featuriser)}, got {_shown(raw.featuriser)}. Read the source with "
+                "the same options."
+            )
+        x = self.nodes.encode(self._node_columns(raw), f"nodes of {raw.name}")
+        if self.task is not None and labelled:
+            y = self.task.encode(raw.targets)
+        elif self.task is not None and not self.task.has_classes:
+            y = torch.full((raw.num_graphs, len(self.task.targets)), torch.nan)
+        else:
+            y = torch.full((raw.num_graphs,), -1)
+        return GraphUnion.build(
+            x,
+            raw.pair_index,
+            y,
+            raw.node_ptr,
+            num_features=self.num_features,
+            num_classes=self.num_outputs,
+            compress=compress,
+            triangles=triangles,
+            pair_code=pair_code,
+            name=raw.name,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The encoder as JSON's types."""
+        return {
+            "format": FORMAT,
+            "nodes": self.nodes.to_json(),
+            "pairs": self.pairs.to_json(),
+            "task": None if self.task is None else self.task.to_json(),
+            "featuriser": None if self.featuriser is None else dict(self.featuriser),
+        }
+
+    @staticmethod
+    def from_json(plain: Any) -> "Encoder":
+        """The encoder that `to_json` wrote."""
+        fields = {"format", "nodes", "pairs", "task", "featuriser"}
+        if not isinstance(plain, Mapping) or set(plain) != fields or plain["format"] != FORMAT:
+            raise ValueError(
+                f"An encoder must be an object of format {FORMAT} with {sorted(fields)}, got "
+                f"{str(plain)[:80]}. Read it from a model file of this version."
+            )
+        featuriser = plain["featuriser"]
+        if featuriser is not None and not isinstance(featuriser, Mapping):
+            raise ValueError(f"`featuriser` must be an object or null, got {featuriser!r}.")
+        return Encoder(
+            nodes=ColumnEncoder.from_json(plain["nodes"]),
+            pairs=ColumnEncoder.from_json(plain["pairs"]),
+            task=None if plain["task"] is None else Task.from_json(plain["task"]),
+            featuriser=featuriser,
+        )
+
+    def _node_columns(self, raw: RawGraphs) -> Columns:
+        """The columns of the nodes, with those that come from the graph itself."""
+        computed = next((name for name in STRUCTURAL if self.nodes.names == (name,)), None)
+        # A source may have a column of this name; then that is what was read.
+        return (
+            raw.nodes
+            if computed is None or computed in raw.nodes.names
+            else _node_columns(raw, computed)
+        )
+
+
+def _node_columns(raw: RawGraphs, features: str) -> Columns:
+    nodes = raw.nodes
+    if features == "constant":
+        return Columns(torch.zeros(raw.num_nodes, 1, dtype=torch.int32), ("constant",), (("1",),))
+    if features == "degree":
+        degree = torch.bincount(raw.pair_index.reshape(-1), minlength=raw.num_nodes)
+        largest = int(degree.max()) if len(degree) else 0
+        words = tuple(map(str, range(largest + 1)))
+        return Columns(degree.int()[:, None], ("degree",), (words,))
+    wanted = {"labels", "attributes"} if features == "all" else set(features.split("+"))
+    for word, there in (("labels", nodes.names), ("attributes", nodes.number_names)):
+        if word in wanted and features != "all" and not there:
+            raise ValueError(
+                f"The features {word!r} need node {word}, got a set ({raw.name}) without. "
+                "Choose 'all', 'degree' or 'constant'."
+            )
+    return Columns(
+        nodes.categories if "labels" in wanted else nodes.categories[:, :0],
+        nodes.names if "labels" in wanted else (),
+        nodes.vocabularies if "labels" in wanted else (),
+        nodes.numbers if "attributes" in wanted else nodes.numbers[:, :0],
+        nodes.number_names if "attributes" in wanted else (),
+    )
+
+
+def _task(raw: RawGraphs, targets: Sequence[str] | None, kind: str | None) -> Task | None:
+    names = tuple(targets) if targets is not None else None
+    missing = [name for name in names or () if name not in raw.targets]
+    if missing:
+        there = ", ".join(map(repr, raw.targets)) or "none"
+        raise ValueError(
+            f"The target {missing[0]!r} must be among those of {raw.name}, got {there}. "
+            "Name one of these."
+        )
+    said = raw.task
+    if said is not None and names in (None, said.targets) and kind in (None, said.kind):
+        return said
+    chosen = {name: raw.targets[name] for name in (raw.targets if names is None else names)}
+    return Task.infer(chosen, kind) if chosen else None
+
+
+def _shown(featuriser: Mapping[str, Any] | None) -> str:
+    return "no featuriser" if featuriser is None else str(dict(featuriser))

@@ -1,0 +1,112 @@
+"""Files of graphs that are not molecules: GraphML, and JSON lines of node-link graphs."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["GRAPH_SUFFIXES", "is_graph_file", "read_graph_file"]
+
+GRAPHML, JSON_LINES = (".graphml",), (".jsonl", ".ndjson")
+GRAPH_SUFFIXES = GRAPHML + JSON_LINES
+
+
+def is_graph_file(path: Path) -> bool:
+    """Whether a file's name says that it holds graphs; it may be compressed (``.gz``)."""
+    return _suffix(path) in GRAPH_SUFFIXES
+
+
+def read_graph_file(path: Path) -> "list[nx.Graph]":
+    """The graphs of a file: all that a GraphML file holds, or one a line.
+
+    A line is the JSON that `networkx.node_link_data` gives; the target is among the attributes of
+    the graph.
+
+    Raises:
+        ValueError: Where the file holds something else. The message names the line.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"Expected graphs in {path}, got no such file. Check the path.")
+    try:
+        graphs = list(_graphml(path) if _suffix(path) in GRAPHML else _json_lines(path))
+    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
+        raise ValueError(
+            f"{path} must hold text in UTF-8, got {error}. Convert the file, or fetch it again."
+        ) from error
+    if not graphs:
+        raise ValueError(f"{path} must hold at least one graph, got an empty file.")
+    return graphs
+
+
+def _suffix(path: Path) -> str:
+    name = Path(path).name.lower()
+    return Path(name.removesuffix(".gz")).suffix
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def _graphml(path: Path) -> "Iterator[nx.Graph]":
+    from xml.etree.ElementTree import ParseError
+
+    import networkx as nx
+
+    with _opened(path) as file:
+        # Python's parser expands entities, so that a few lines could fill the memory.
+        if b"<!ENTITY" in file.read().upper():
+            raise ValueError(
+                f"{path} must define no entities, got some. Remove the `<!ENTITY` lines."
+            )
+    try:
+        with _opened(path) as file:
+            yield from nx.readwrite.graphml.GraphMLReader()(path=file)
+    except (ParseError, nx.NetworkXError, KeyError, ValueError) as error:
+        raise ValueError(
+            f"{path} must hold graphs in GraphML, got {type(error).__name__}: {error}. Write it "
+            "with `networkx.write_graphml`."
+        ) from error
+
+
+def _json_lines(path: Path) -> "Iterator[nx.Graph]":
+    with _opened(path) as file:
+        for number, line in enumerate(file, start=1):
+            if line.strip():
+                yield _node_link(line, f"{path}, line {number}")
+
+
+def _node_link(line: bytes, where: str) -> "nx.Graph":
+    import networkx as nx
+
+    hint = "Write every graph with `json.dumps(networkx.node_link_data(graph))`."
+    try:
+        plain: Any = json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"{where}: expected one JSON object, got {error}. {hint}") from error
+    edges = "edges" if isinstance(plain, dict) and "edges" in plain else "links"
+    if (
+        not isinstance(plain, dict)
+        or not isinstance(plain.get("nodes"), list)
+        or edges not in plain
+    ):
+        got = sorted(plain) if isinstance(plain, dict) else type(plain).__name__
+        raise ValueError(f"{where}: expected an object with `nodes` and `edges`, got {got}. {hint}")
+    try:
+        known = {node["id"] for node in plain["nodes"]}
+        strangers = {e[end] for e in plain[edges] for end in ("source", "target")} - known
+        graph = nx.node_link_graph(plain, edges=edges)
+    except (nx.NetworkXError, KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ValueError(
+            f"{where}: expected a node-link graph, got {type(error).__name__}: {error}. {hint}"
+        ) from error
+    if strangers:  # networkx would make new nodes of them
+        raise ValueError(
+            f"{where}: expected edges between the nodes that are listed, got the node "
+            f"{next(iter(strangers))!r}. {hint}"
+        )
+    return graph

@@ -1,0 +1,75 @@
+"""The usual features of nodes, for models that read no columns of their own."""
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from lgan.catalogue import FEATURES
+from lgan.data.raw import RawGraphs
+
+__all__ = ["node_features"]
+
+
+def node_features(raw: RawGraphs, features: str) -> tuple[Tensor, int]:
+    """The node features of a set, and how many there are.
+
+    Args:
+        raw: The set.
+        features: ``labels`` or ``degree``: one category per node, standing for its one-hot
+            vector; ``constant``: the same category for all; ``attributes``: real vectors;
+            ``labels+attributes``: the one-hot label, then the attributes.
+
+    Returns:
+        Category ids ``[N]`` (int64) or vectors ``[N, F]`` (float32), and the number of
+        categories or columns ``F``.
+
+    Example:
+        >>> from lgan.data import load_raw
+        >>> x, num_features = node_features(load_raw("csl"), "degree")
+        >>> x.unique().tolist(), num_features
+        ([4], 5)
+    """
+    match features:
+        case "labels":
+            return _labels(raw), len(raw.nodes.vocabularies[0])
+        case "degree":
+            degree = torch.bincount(raw.pair_index.reshape(-1), minlength=raw.num_nodes)
+            return degree, int(degree.max()) + 1 if len(degree) else 1
+        case "constant":
+            return torch.zeros(raw.num_nodes, dtype=torch.int64), 1
+        case "attributes":
+            x = _attributes(raw)
+        case "labels+attributes":
+            one_hot = F.one_hot(_labels(raw), len(raw.nodes.vocabularies[0])).float()
+            x = torch.cat([one_hot, _attributes(raw)], dim=1)
+        case _:
+            raise ValueError(
+                f"`features` must be one of {', '.join(FEATURES)}, got {features!r}. Choose one."
+            )
+    return x, x.shape[1]
+
+
+def _labels(raw: RawGraphs) -> Tensor:
+    if raw.node_labels is None:
+        raise ValueError(
+            f"The features 'labels' need node labels, got a set ({raw.name}) without. "
+            "Choose 'degree' or 'constant'."
+        )
+    return raw.node_labels
+
+
+def _attributes(raw: RawGraphs) -> Tensor:
+    if raw.node_attributes is None:
+        raise ValueError(
+            f"The features 'attributes' need node attributes, got a set ({raw.name}) without. "
+            "Choose 'labels', 'degree' or 'constant'."
+        )
+    wrong = ~raw.node_attributes.isfinite().all(dim=1)
+    if bool(wrong.any()):
+        node = int(wrong.nonzero()[0])
+        raise ValueError(
+            f"The node attributes of {raw.name} must be finite, got "
+            f"{raw.node_attributes[node].tolist()[:8]} at node {node} ({int(wrong.sum())} nodes in "
+            "all). Repair them, or choose 'labels' or 'degree'."
+        )
+    return raw.node_attributes

@@ -1,0 +1,198 @@
+"""PyG graphs as `RawGraphs`."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lgan.data.columns import Columns
+from lgan.data.raw import RawGraphs
+from lgan.data.undirected import undirected_columns
+
+__all__ = ["from_pyg"]
+
+READ = {"x", "edge_index", "edge_attr", "edge_weight", "y", "smiles", "num_nodes", "batch", "ptr"}
+
+
+def from_pyg(
+    graphs: Sequence[Any],
+    *,
+    targets: Sequence[str] | None = None,
+    symmetrise: bool = False,
+    name: str = "graphs",
+) -> RawGraphs:
+    """A list of PyG ``Data`` (or a PyG data set).
+
+    Integer ``x`` and ``edge_attr`` are categories, real ones numbers; their columns are called
+    ``x_1``, ``x_2`` and so on. ``y`` gives the targets ``y``, or ``y_1``, ``y_2`` and so on, with
+    NaN for missing. ``smiles`` names the graphs. Loops are dropped.
+
+    Args:
+        graphs: The graphs.
+        targets: Names of the targets, one for each column of ``y``.
+        symmetrise: Read directed graphs as undirected ones, and take the mean, or the smallest
+            category, where the two directions of an edge differ.
+        name: The name of the set.
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+        >>> from_pyg([Data(x=torch.tensor([6, 6, 8]), edge_index=edge_index)]).nodes.vocabularies
+        (('6', '8'),)
+    """
+    for number, graph in enumerate(graphs):
+        _check_graph(graph, number)
+    sizes = [int(graph.num_nodes) for graph in graphs]
+    node_ptr = torch.tensor([0, *np.cumsum(sizes).tolist()])
+    counts = torch.tensor([graph.edge_index.size(1) for graph in graphs])
+    ends = torch.cat(
+        [g.edge_index.cpu().long() + p for g, p in zip(graphs, node_ptr, strict=False)], 1
+    )
+    if not symmetrise:
+        _check_directions(ends, node_ptr)
+    edge_graph = torch.repeat_interleave(torch.arange(len(graphs)), counts)
+
+    def complaint(part: str, edge: int, _: int) -> ValueError:
+        return ValueError(
+            f"Both directions of an edge must have the same {part}, got others in graph "
+            f"{int(edge_graph[edge])}. Make them agree, or reduce them with `symmetrise`."
+        )
+
+    fields = {key: [getattr(g, key, None) for g in graphs] for key in ("edge_attr", "edge_weight")}
+    edges = _joined(
+        _columns(fields["edge_attr"], counts.tolist(), "edge_attr"),
+        _columns(fields["edge_weight"], counts.tolist(), "edge_weight"),
+    )
+    pair_index, pairs = undirected_columns(
+        np.ascontiguousarray(ends.T.numpy()),
+        int(node_ptr[-1]),
+        edges,
+        symmetrise=symmetrise,
+        complaint=complaint,
+    )
+    smiles: list[Any] = [getattr(graph, "smiles", None) for graph in graphs]
+    ignored = {key for graph in graphs for key in graph.keys()} - READ  # noqa: SIM118
+    if ignored:
+        warnings.warn(
+            f"Fields of the graphs that are not read: {', '.join(sorted(ignored))}. Put into `x` "
+            "or `edge_attr` what a model should see.",
+            stacklevel=2,
+        )
+    return RawGraphs(
+        name=name,
+        node_ptr=node_ptr,
+        pair_index=torch.from_numpy(pair_index),
+        nodes=_columns([g.x for g in graphs], sizes, "x"),
+        pairs=pairs,
+        targets=_targets([getattr(g, "y", None) for g in graphs], targets),
+        ids=tuple(smiles) if all(isinstance(text, str) for text in smiles) else None,
+    )
+
+
+def _check_graph(graph: Any, number: int) -> None:
+    from torch_geometric.data import Data
+
+    if not isinstance(graph, Data):
+        raise TypeError(
+            f"Expected graphs of PyG's class `Data`, got {type(graph).__name__} as graph {number}. "
+            "Convert it (`to_homogeneous`), or pass a list of one kind."
+        )
+    if graph.edge_index is None or graph.num_nodes is None:
+        raise ValueError(
+            f"Graph {number} must have `edge_index` and `x` or `num_nodes`, got neither. Set them."
+        )
+    index = graph.edge_index
+    if index.ndim != 2 or index.size(0) != 2 or index.is_floating_point():
+        raise ValueError(
+            f"`edge_index` of graph {number} must be integers of shape [2, E], got {index.dtype} "
+            f"of shape {list(index.shape)}."
+        )
+    if index.numel() and not 0 <= int(index.min()) <= int(index.max()) < graph.num_nodes:
+        raise ValueError(
+            f"`edge_index` of graph {number} must name nodes from 0 to {graph.num_nodes - 1}, got "
+            f"{int(index.min())} to {int(index.max())}. Correct it, or set `num_nodes`."
+        )
+
+
+def _check_directions(ends: Tensor, node_ptr: Tensor) -> None:
+    """Refuse edges that are listed in one direction only."""
+    total = int(node_ptr[-1])
+    u, v = ends[:, ends[0] != ends[1]]
+    there, back = torch.unique(u * total + v), v * total + u
+    alone = (~torch.isin(back, there)).nonzero()
+    if len(alone):
+        graph = int(torch.searchsorted(node_ptr, u[alone[0]], right=True)) - 1
+        raise ValueError(
+            f"Graph {graph} must be undirected, both directions of every edge in `edge_index`, got "
+            "an edge in one direction. Use `torch_geometric.transforms.ToUndirected()`, or ask "
+            "for `symmetrise`."
+        )
+
+
+def _columns(values: list[Any], lengths: list[int], name: str) -> Columns:
+    """A field of all graphs as columns: integers are categories, real values numbers."""
+    present = [value for value in values if value is not None]
+    if not present:
+        return Columns.empty(sum(lengths))
+    for number, (value, length) in enumerate(zip(values, lengths, strict=True)):
+        if not isinstance(value, Tensor) or value.ndim not in (1, 2) or len(value) != length:
+            got = type(value).__name__ if not isinstance(value, Tensor) else list(value.shape)
+            raise ValueError(
+                f"`{name}` of graph {number} must have {length} rows, as all graphs have it, got "
+                f"{got}. Set it on every graph."
+            )
+    flat = [value.cpu().reshape(len(value), -1) for value in values]
+    if len({(value.size(1), value.is_floating_point()) for value in flat}) > 1:
+        raise ValueError(
+            f"`{name}` must have the same type and number of columns in all graphs, got "
+            f"{sorted({(str(v.dtype), v.size(1)) for v in flat})}. Make them agree."
+        )
+    table = torch.cat(flat)
+    names = (
+        (name,) if table.size(1) == 1 else tuple(f"{name}_{i + 1}" for i in range(table.size(1)))
+    )
+    if table.is_floating_point():
+        return Columns.empty(len(table)).with_numbers(table.float(), names)
+    numbered = [torch.unique(column, return_inverse=True) for column in table.T]
+    return Columns(
+        torch.stack([ids for _, ids in numbered], 1).int(),
+        names,
+        tuple(tuple(map(str, words.tolist())) for words, _ in numbered),
+    )
+
+
+def _joined(a: Columns, b: Columns) -> Columns:
+    return Columns(
+        torch.cat([a.categories, b.categories], 1),
+        a.names + b.names,
+        a.vocabularies + b.vocabularies,
+        torch.cat([a.numbers, b.numbers], 1),
+        a.number_names + b.number_names,
+    )
+
+
+def _targets(values: list[Any], names: Sequence[str] | None) -> dict[str, list[Any]]:
+    if all(value is None for value in values):
+        if names:
+            raise ValueError(f"The targets {tuple(names)} need a field `y`, got graphs without.")
+        return {}
+    rows = [None if v is None else torch.as_tensor(v).reshape(-1).tolist() for v in values]
+    widths = {len(row) for row in rows if row is not None}
+    if len(widths) != 1:
+        raise ValueError(
+            f"`y` must have the same number of targets in all graphs, got {sorted(widths)}. "
+            "Give every graph one value per target; a label per node is no target of a graph."
+        )
+    width = widths.pop()
+    usual = ("y",) if width == 1 else tuple(f"y_{i + 1}" for i in range(width))
+    chosen = tuple(names) if names is not None else usual
+    if len(chosen) != width:
+        raise ValueError(
+            f"`targets` must name the {width} columns of `y`, got {chosen}. Name each of them."
+        )
+    return {
+        target: [None if row is None else row[i] for row in rows] for i, target in enumerate(chosen)
+    }

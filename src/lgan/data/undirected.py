@@ -1,0 +1,76 @@
+"""Edges in any direction as pairs, with features that both directions share."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from lgan.data.columns import Columns
+
+__all__ = ["undirected_columns"]
+
+# Makes the error for features that differ: which ("labels", "attributes"), the edge, and the
+# first edge between the same nodes.
+Complaint = Callable[[str, int, int], ValueError]
+
+
+def undirected_columns(
+    ends: NDArray[Any],
+    num_nodes: int,
+    edges: Columns,
+    *,
+    symmetrise: bool,
+    complaint: Complaint,
+) -> tuple[NDArray[np.int64], Columns]:
+    """The pairs of edges listed in any direction, number and order, and their features.
+
+    Loops are dropped. Where the edges of a pair differ in their features, that is an error, or the
+    smallest category and the mean of the numbers are taken.
+
+    Args:
+        ends: The two nodes of every edge ``[M, 2]``.
+        num_nodes: Number of nodes.
+        edges: Features of the edges, ``M`` rows.
+        symmetrise: Reduce features that differ, instead of refusing them.
+        complaint: Makes the error.
+
+    Returns:
+        Pairs ``[2, P]``, sorted, and their features.
+    """
+    from lgan.data.parse_numba import pair_edges
+
+    dtype = np.int32 if len(ends) < 2**31 else np.int64
+    pair_of: NDArray[Any] = np.empty(len(ends), dtype)
+    pairs: NDArray[np.int64] = pair_edges(ends, num_nodes, np.empty_like(pair_of), pair_of)
+    if not edges.num_columns:
+        return pairs, Columns.empty(pairs.shape[1])
+    lines = torch.from_numpy(np.flatnonzero(pair_of >= 0))
+    pair = torch.from_numpy(pair_of).long()[lines]
+    first = torch.full((pairs.shape[1],), len(ends)).scatter_reduce(0, pair, lines, "amin")
+    chosen, listed = edges[first], edges[lines]
+    if symmetrise:
+        return pairs, _reduced(chosen, listed, pair)
+    for part, values, each in (
+        ("labels", chosen.categories, listed.categories),
+        ("attributes", chosen.numbers, listed.numbers),
+    ):
+        differ = (values[pair] != each).any(1).nonzero()
+        if len(differ):
+            place = int(differ[0, 0])
+            raise complaint(part, int(lines[place]), int(first[pair[place]]))
+    return pairs, chosen
+
+
+def _reduced(chosen: Columns, listed: Columns, pair: Tensor) -> Columns:
+    """For every pair the smallest category and the mean number of all edges that list it."""
+    to = pair[:, None]
+    categories = chosen.categories.scatter_reduce(
+        0, to.expand_as(listed.categories), listed.categories, "amin"
+    )
+    numbers = chosen.numbers.scatter_reduce(
+        0, to.expand_as(listed.numbers), listed.numbers, "mean", include_self=False
+    )
+    return Columns(categories, chosen.names, chosen.vocabularies, numbers, chosen.number_names)

@@ -1,0 +1,168 @@
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+
+from lgan.data import Columns, Encoder, RawGraphs, load_raw, node_features
+
+CATEGORIES = {"element": ["C", "C", "O", "N", "N"], "ring": [0, 0, 1, 1, 1]}
+
+
+@pytest.fixture
+def raw() -> RawGraphs:
+    """A path of three nodes and an edge."""
+    nodes = Columns.of_categories(CATEGORIES)
+    return RawGraphs(
+        name="two",
+        node_ptr=torch.tensor([0, 3, 5]),
+        pair_index=torch.tensor([[0, 1, 3], [1, 2, 4]]),
+        nodes=nodes.with_numbers(torch.arange(5.0)[:, None], ("mass",)),
+        pairs=Columns.of_categories({"order": ["single", "double", "single"]}),
+        targets={"active": ["yes", "no"], "weight": [0.5, 1.5]},
+    )
+
+
+def _with_elements(raw: RawGraphs, elements: list[str]) -> RawGraphs:
+    nodes = Columns.of_categories(CATEGORIES | {"element": elements})
+    return replace(raw, nodes=nodes.with_numbers(raw.nodes.numbers, ("mass",)))
+
+
+def test_columns_are_one_hot_with_a_place_for_others_and_then_numbers(raw: RawGraphs) -> None:
+    encoder = Encoder.fit(raw, targets=["active"])
+    assert encoder.nodes.column_names == (
+        "element=C", "element=N", "element=O", "element=(other)",
+        "ring=0", "ring=1", "ring=(other)", "mass",
+    )  # fmt: skip
+    union = encoder.encode(raw, compress=False)
+    assert union.num_features == encoder.num_features == 8
+    assert union.x[2].tolist() == [0, 0, 1, 0, 0, 1, 0, 2]
+    assert union.y.tolist() == [1, 0]
+
+
+def test_same_things_get_the_same_columns_in_every_file(raw: RawGraphs) -> None:
+    encoder = Encoder.fit(raw, targets=["active"])
+    later = _with_elements(raw, ["O", "O", "O", "Xe", "Xe"])
+    x = encoder.encode(later, compress=False).x[:, :4]
+    assert x.tolist() == [[0, 0, 1, 0]] * 3 + [[0, 0, 0, 1]] * 2
+    assert encoder.unseen(later) == {"node element": {"Xe": 2}}
+    assert encoder.unseen(raw) == {}
+
+
+def test_one_column_of_categories_stays_categories(raw: RawGraphs) -> None:
+    single = replace(raw, nodes=Columns.of_categories({"element": CATEGORIES["element"]}))
+    encoder = Encoder.fit(single, targets=["active"])
+    assert encoder.encode(single, compress=False).x.tolist() == [0, 0, 2, 1, 1]
+    assert encoder.num_features == 4
+    other = replace(raw, nodes=Columns.of_categories({"element": ["N", "N", "F", "C", "C"]}))
+    assert encoder.encode(other, compress=False).x.tolist() == [1, 1, 3, 0, 0]
+
+
+def test_without_a_column_for_others_they_are_refused(raw: RawGraphs) -> None:
+    encoder = Encoder.fit(raw, targets=["active"], other=False)
+    assert encoder.num_features == 6
+    with pytest.raises(ValueError, match=r"'element' of the nodes of two .*got 'Xe' too"):
+        encoder.encode(_with_elements(raw, ["O", "O", "O", "Xe", "Xe"]))
+
+
+@pytest.mark.parametrize("features", ["labels", "attributes", "labels+attributes", "degree"])
+def test_published_features_are_those_of_the_tables(raw: RawGraphs, features: str) -> None:
+    single = replace(
+        raw,
+        nodes=Columns.of_categories({"label": [3, 1, 1, 2, 3]}).with_numbers(
+            torch.arange(5.0)[:, None], ("attribute",)
+        ),
+    )
+    x, num_features = node_features(single, features)
+    encoder = Encoder.fit(single, features=features, targets=["active"], other=False)
+    assert encoder.num_features == num_features
+    assert torch.equal(encoder.encode(single, compress=False).x, x)
+
+
+def test_larger_degrees_are_others() -> None:
+    small, large = load_raw("regular").select([0]), load_raw("csl")
+    encoder = Encoder.fit(small, features="degree")
+    degree = int(node_features(small, "degree")[0][0])
+    assert degree == 3
+    assert set(encoder.encode(large, labelled=False).x.tolist()) == {degree + 1}
+
+
+def test_sources_without_features_read_the_degree(raw: RawGraphs) -> None:
+    bare = replace(raw, nodes=Columns.empty(5))
+    assert Encoder.fit(bare, targets=["active"]).nodes.names == ("degree",)
+
+
+def test_columns_that_are_missing_or_not_read_are_named(raw: RawGraphs) -> None:
+    encoder = Encoder.fit(raw, features="labels", targets=["active"], edge_features=False)
+    assert encoder.unread(raw) == ("node mass", "edge order")
+    bare = replace(raw, nodes=Columns.of_categories({"colour": ["red"] * 5}))
+    with pytest.raises(ValueError, match=r"nodes of two must have the feature 'element'.*'colour'"):
+        encoder.encode(bare)
+
+
+def test_numbers_may_have_been_read_as_categories_and_the_other_way_round(raw: RawGraphs) -> None:
+    numbers = replace(raw, nodes=Columns.empty(5).with_numbers(torch.arange(5.0)[:, None], ("z",)))
+    labels = replace(raw, nodes=Columns.of_categories({"z": [0, 1, 2, 3, 4]}))
+    for fitted in (numbers, labels):
+        encoder = Encoder.fit(fitted, targets=["active"])
+        a, b = (encoder.encode(each, compress=False).x for each in (numbers, labels))
+        assert torch.equal(a, b)
+    words = replace(raw, nodes=Columns.of_categories({"z": ["a", "b", "c", "d", "e"]}))
+    with pytest.raises(ValueError, match=r"'z' of the nodes of two must hold numbers, got \('a'"):
+        Encoder.fit(numbers, targets=["active"]).encode(words)
+
+
+def test_numbers_that_are_not_finite_are_refused(raw: RawGraphs) -> None:
+    broken = raw.nodes.with_numbers(torch.tensor([[0.0], [1], [torch.inf], [3], [4]]), ("mass",))
+    with pytest.raises(ValueError, match=r"'mass' of the nodes of two must be finite, got inf"):
+        Encoder.fit(raw, targets=["active"]).encode(replace(raw, nodes=broken))
+
+
+def test_the_task_follows_the_targets(raw: RawGraphs) -> None:
+    assert str(Encoder.fit(raw, targets=["active"]).task) == "binary: active (no, yes)"
+    regression = Encoder.fit(raw, targets=["weight"], task="regression")
+    assert regression.num_outputs == 1
+    assert regression.encode(raw).y.tolist() == [[0.5], [1.5]]
+    with pytest.raises(ValueError, match=r"'colour' must be among those of two, got 'active'"):
+        Encoder.fit(raw, targets=["colour"])
+    assert Encoder.fit(replace(raw, targets={})).task is None
+
+
+def test_graphs_need_no_targets_to_be_predicted(raw: RawGraphs) -> None:
+    unlabelled = replace(raw, targets={})
+    binary = Encoder.fit(raw, targets=["active"])
+    assert binary.encode(unlabelled, labelled=False).y.tolist() == [-1, -1]
+    regression = Encoder.fit(raw, targets=["weight"], task="regression")
+    assert regression.encode(unlabelled, labelled=False).y.isnan().all()
+
+
+def test_features_of_another_featuriser_are_refused(raw: RawGraphs) -> None:
+    encoder = Encoder.fit(replace(raw, featuriser={"featuriser": "rdkit"}), targets=["active"])
+    with pytest.raises(ValueError, match=r"made as those of the model .*rdkit.*got no featuriser"):
+        encoder.encode(raw)
+
+
+def test_encoder_survives_json(raw: RawGraphs) -> None:
+    encoder = Encoder.fit(
+        replace(raw, featuriser={"featuriser": "rdkit", "version": 1}), targets=["active"]
+    )
+    again = Encoder.from_json(json.loads(json.dumps(encoder.to_json())))
+    assert again == encoder
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": 99},
+        {"nodes": None},
+        {"nodes": {"names": ["a"], "vocabularies": [], "number_names": [], "other": True}},
+        {"nodes": {"names": ["a"], "vocabularies": [["x", "x"]], "number_names": [], "other": 1}},
+        {"featuriser": 3},
+        {"task": "binary"},
+        {"more": 1},
+    ],
+)
+def test_damaged_encoders_are_refused(raw: RawGraphs, change: dict[str, object]) -> None:
+    plain = Encoder.fit(raw, targets=["active"]).to_json() | change
+    with pytest.raises(ValueError, match="must be"):
+        Encoder.from_json(plain)

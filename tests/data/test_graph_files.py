@@ -1,0 +1,102 @@
+import gzip
+import json
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from lgan.data import load_raw
+from lgan.data.graph_files import read_graph_file
+
+
+def _graphs() -> list[nx.Graph]:
+    graphs = [nx.cycle_graph(3), nx.path_graph(3)]
+    for graph, target in zip(graphs, ("ring", "chain"), strict=True):
+        nx.set_node_attributes(graph, {0: "a", 1: "b", 2: "a"}, "kind")
+        nx.set_edge_attributes(graph, 0.5, "length")
+        graph.graph["target"] = target
+    return graphs
+
+
+def _line(graph: nx.Graph) -> str:
+    return json.dumps(nx.node_link_data(graph, edges="edges")) + "\n"
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".ndjson", ".jsonl.gz"])
+def test_json_lines_hold_a_graph_each(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"graphs{suffix}"
+    text = "".join(map(_line, _graphs())).encode() + b"\n"
+    path.write_bytes(gzip.compress(text) if suffix.endswith("gz") else text)
+    raw = load_raw(path)
+    assert raw.node_ptr.tolist() == [0, 3, 6]
+    assert raw.num_pairs == 5
+    assert raw.nodes.vocabularies == (("a", "b"),)
+    assert raw.pairs.number_names == ("length",)
+    assert raw.targets == {"target": ["ring", "chain"]}
+
+
+def test_graphml_holds_graphs_with_their_attributes(tmp_path: Path) -> None:
+    path = tmp_path / "ring.graphml"
+    nx.write_graphml(_graphs()[0], path)
+    raw = load_raw(str(path))
+    assert (raw.num_graphs, raw.num_pairs) == (1, 3)
+    assert raw.nodes.vocabularies == (("a", "b"),)
+    assert raw.targets == {"target": ["ring"]}
+    nx.write_graphml(nx.DiGraph([(0, 1)]), path)
+    with pytest.raises(ValueError, match=r"directed.*symmetrise"):
+        load_raw(path)
+    assert load_raw(path, symmetrise=True).num_pairs == 1
+
+
+BAD_LINES = {
+    "no JSON": ("{", "line 2: expected one JSON object"),
+    "a number": ("3", "line 2: expected an object with `nodes` and `edges`, got int"),
+    "no nodes": ('{"edges": []}', r"line 2: .*got \['edges'\]"),
+    "a node without a name": ('{"nodes": [{}], "edges": []}', "line 2: expected a node-link graph"),
+    "edges of text": ('{"nodes": [], "edges": "ab"}', "line 2: expected a node-link graph"),
+    "an edge to nowhere": (
+        '{"nodes": [{"id": 0}], "edges": [{"source": 0, "target": 7}]}',
+        "line 2: .*got the node 7",
+    ),
+    "deep nesting": ("[" * 100_000, "line 2: expected one JSON object"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_LINES)
+def test_bad_lines_are_refused_by_number(tmp_path: Path, case: str) -> None:
+    line, message = BAD_LINES[case]
+    path = tmp_path / "graphs.jsonl"
+    path.write_text(_line(nx.path_graph(2)) + line)
+    with pytest.raises(ValueError, match=message):
+        read_graph_file(path)
+
+
+BOMB = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><graphml/>'
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "must hold graphs in GraphML"),
+        ("<graphml>", "must hold graphs in GraphML"),
+        ("not xml", "must hold graphs in GraphML"),
+        ("<graphml/>", "at least one graph"),
+        (BOMB, "define no entities"),
+    ],
+)
+def test_bad_graphml_is_refused(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "x.graphml"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=message):
+        read_graph_file(path)
+
+
+def test_missing_and_empty_files_are_told(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"x.jsonl, got no such file"):
+        load_raw(tmp_path / "x.jsonl")
+    (tmp_path / "x.jsonl").touch()
+    with pytest.raises(ValueError, match="at least one graph"):
+        load_raw(tmp_path / "x.jsonl")
+    (tmp_path / "x.jsonl.gz").write_bytes(b"no gzip")
+    with pytest.raises(ValueError, match=r"jsonl.gz must hold text"):
+        load_raw(tmp_path / "x.jsonl.gz")

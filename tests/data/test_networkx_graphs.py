@@ -1,0 +1,115 @@
+import networkx as nx
+import pytest
+import torch
+
+from lgan.data import RawGraphs, load, load_raw
+
+
+@pytest.fixture
+def graphs() -> list[nx.Graph]:
+    """A triangle and an edge with attributes of every kind."""
+    a, b = nx.cycle_graph(["x", "y", "z"]), nx.path_graph(2)
+    nx.set_node_attributes(a, {"x": "C", "y": "C", "z": "O"}, "element")
+    nx.set_node_attributes(b, "N", "element")
+    nx.set_node_attributes(a, 0.5, "charge")
+    nx.set_node_attributes(b, 1.5, "charge")
+    nx.set_edge_attributes(a, {("x", "y"): 1, ("y", "z"): 2, ("z", "x"): 1}, "order")
+    nx.set_edge_attributes(b, 2, "order")
+    a.graph["target"], b.graph["target"] = "ring", "chain"
+    return [a, b]
+
+
+def test_attributes_become_features_and_targets(graphs: list[nx.Graph]) -> None:
+    raw = RawGraphs.from_networkx(graphs)
+    assert raw.node_ptr.tolist() == [0, 3, 5]
+    assert raw.pair_index.tolist() == [[0, 0, 1, 3], [1, 2, 2, 4]]
+    assert (raw.nodes.names, raw.nodes.number_names) == (("element",), ("charge",))
+    assert raw.nodes.vocabularies == (("C", "N", "O"),)
+    assert raw.nodes.numbers[:, 0].tolist() == [0.5, 0.5, 0.5, 1.5, 1.5]
+    assert raw.pairs.categories[:, 0].tolist() == [0, 0, 1, 1]
+    assert raw.targets == {"target": ["ring", "chain"]}
+
+
+def test_only_named_attributes_are_read(graphs: list[nx.Graph]) -> None:
+    raw = RawGraphs.from_networkx(graphs, node_features=["charge"], edge_features=[])
+    assert (raw.nodes.names, raw.nodes.number_names) == ((), ("charge",))
+    assert raw.pairs.num_columns == 0
+
+
+def test_lists_of_numbers_are_a_column_for_each_place(graphs: list[nx.Graph]) -> None:
+    for graph in graphs:
+        nx.set_node_attributes(graph, [0.5, 2.5], "place")
+    raw = RawGraphs.from_networkx(graphs, node_features=["place"])
+    assert raw.nodes.number_names == ("place_1", "place_2")
+    assert raw.nodes.numbers[0].tolist() == [0.5, 2.5]
+
+
+def test_directed_graphs_are_refused_unless_symmetrised(graphs: list[nx.Graph]) -> None:
+    graph = nx.DiGraph([(0, 1), (1, 0), (1, 2)])
+    nx.set_edge_attributes(graph, {(0, 1): 0.25, (1, 0): 0.75, (1, 2): 1.5}, "length")
+    with pytest.raises(ValueError, match=r"Graph 0 must be undirected and simple, got .*directed"):
+        RawGraphs.from_networkx([graph])
+    raw = RawGraphs.from_networkx([graph], symmetrise=True)
+    assert raw.pair_index.tolist() == [[0, 1], [1, 2]]
+    assert raw.pairs.numbers[:, 0].tolist() == [0.5, 1.5]
+    with pytest.raises(ValueError, match="a multigraph"):
+        RawGraphs.from_networkx([nx.MultiGraph([(0, 1), (0, 1)])])
+
+
+def test_loops_are_dropped() -> None:
+    raw = RawGraphs.from_networkx([nx.Graph([(0, 0), (0, 1)])])
+    assert raw.pair_index.tolist() == [[0], [1]]
+
+
+BAD = {
+    "an attribute missing": (lambda g: g.nodes["x"].pop("element"), "'element', got 1 of 5"),
+    "an infinite number": (lambda g: g.nodes["x"].update(charge=float("inf")), "finite, got inf"),
+    "text among numbers": (lambda g: g.nodes["x"].update(charge="high"), "numbers or text"),
+    "an object": (lambda g: g.nodes["x"].update(charge={}), "text, a number or a list"),
+    "lists of two lengths": (lambda g: g.nodes["x"].update(charge=[1, 2]), "same number of values"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_attributes_are_refused(graphs: list[nx.Graph], case: str) -> None:
+    change, message = BAD[case]
+    change(graphs[0])
+    with pytest.raises((ValueError, TypeError), match=message):
+        RawGraphs.from_networkx(graphs)
+
+
+def test_a_target_that_no_graph_has_is_refused(graphs: list[nx.Graph]) -> None:
+    with pytest.raises(ValueError, match=r"attribute 'mass', got graphs with 'target'"):
+        RawGraphs.from_networkx(graphs, targets=["mass"])
+
+
+def test_lists_are_loaded_for_training(graphs: list[nx.Graph]) -> None:
+    union = load(graphs * 3)
+    assert (union.num_graphs, union.num_classes) == (6, 2)
+    assert union.y.tolist() == [1, 0] * 3
+    assert load(graphs, targets={"mass": [0.25, 1.75]}, task="regression").y.tolist() == [
+        [0.25],
+        [1.75],
+    ]
+
+
+def test_graphs_without_a_target_are_left_out_and_told(graphs: list[nx.Graph]) -> None:
+    del graphs[0].graph["target"]
+    more = [nx.path_graph(3, create_using=None) for _ in range(2)]
+    for graph, target in zip(more, ("ring", "chain"), strict=True):
+        graph.graph["target"] = target
+    bare = [nx.path_graph(2), *more]
+    with pytest.warns(UserWarning, match="1 of 3 graphs of graphs have no target"):
+        union = load(bare)
+    assert union.num_graphs == 2
+
+
+@pytest.mark.parametrize(("source", "error"), [([], ValueError), ([3], TypeError), (3, TypeError)])
+def test_what_holds_no_graphs_is_refused(source: object, error: type[Exception]) -> None:
+    with pytest.raises(error, match="Expected"):
+        load_raw(source)
+
+
+def test_a_list_of_other_things_is_refused(graphs: list[nx.Graph]) -> None:
+    with pytest.raises(TypeError, match=r"networkx graphs, got Tensor as graph 2"):
+        RawGraphs.from_networkx([*graphs, torch.zeros(2)])

@@ -1,0 +1,85 @@
+import pytest
+import torch
+from torch_geometric.data import Data, HeteroData
+
+from lgan.data import RawGraphs, load, load_raw
+from lgan.task import Task
+
+BOTH = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+
+
+def _data(**changes: object) -> Data:
+    fields = {"x": torch.tensor([6, 6, 8]), "edge_index": BOTH, "y": torch.tensor([1])}
+    return Data(**{key: value for key, value in (fields | changes).items() if value is not None})
+
+
+def test_integers_are_categories_and_real_values_numbers() -> None:
+    raw = RawGraphs.from_pyg(
+        [
+            _data(edge_attr=torch.tensor([[0.5], [0.5], [1.5], [1.5]])),
+            _data(x=torch.tensor([7, 7, 7]), edge_attr=torch.ones(4, 1), y=torch.tensor([0])),
+        ]
+    )
+    assert raw.node_ptr.tolist() == [0, 3, 6]
+    assert raw.pair_index.tolist() == [[0, 1, 3, 4], [1, 2, 4, 5]]
+    assert raw.nodes.vocabularies == (("6", "7", "8"),)
+    assert raw.nodes.categories[:, 0].tolist() == [0, 0, 2, 1, 1, 1]
+    assert raw.pairs.numbers[:, 0].tolist() == [0.5, 1.5, 1, 1]
+    assert raw.targets == {"y": [1, 0]}
+    real = RawGraphs.from_pyg([_data(x=torch.eye(3))])
+    assert real.nodes.number_names == ("x_1", "x_2", "x_3")
+
+
+def test_several_targets_may_be_missing() -> None:
+    graphs = [_data(y=torch.tensor([[1.0, torch.nan]])), _data(y=torch.tensor([[0.5, 2.0]]))]
+    raw = RawGraphs.from_pyg(graphs, targets=["mass", "length"])
+    assert raw.targets["mass"] == [1.0, 0.5]
+    task = Task.infer(raw.targets, "regression")
+    assert task.encode(raw.targets).isnan().tolist() == [[False, True], [False, False]]
+    with pytest.raises(ValueError, match=r"name the 2 columns of `y`, got \('mass',\)"):
+        RawGraphs.from_pyg(graphs, targets=["mass"])
+
+
+def test_lists_are_loaded_for_training() -> None:
+    graphs = [_data(y=torch.tensor([k % 2]), smiles="CCO") for k in range(4)]
+    assert load_raw(graphs).ids == ("CCO",) * 4
+    union = load(graphs)
+    assert (union.num_graphs, union.num_features, union.num_classes) == (4, 3, 2)
+
+
+def test_directions_are_never_dropped_in_silence() -> None:
+    one_way = _data(edge_index=torch.tensor([[0, 1, 1], [1, 0, 2]]))
+    with pytest.raises(ValueError, match="Graph 1 must be undirected"):
+        RawGraphs.from_pyg([_data(), one_way])
+    assert RawGraphs.from_pyg([one_way], symmetrise=True).num_pairs == 2
+    unlike = _data(edge_attr=torch.tensor([1.0, 2.0, 3.0, 3.0]))
+    with pytest.raises(ValueError, match="same attributes, got others in graph 0"):
+        RawGraphs.from_pyg([unlike])
+    assert RawGraphs.from_pyg([unlike], symmetrise=True).pairs.numbers[:, 0].tolist() == [1.5, 3]
+
+
+def test_fields_that_are_not_read_are_named() -> None:
+    with pytest.warns(UserWarning, match="not read: pos, z"):
+        RawGraphs.from_pyg([_data(pos=torch.zeros(3, 3), z=torch.zeros(3))])
+
+
+BAD = {
+    "no edges at all": (_data(edge_index=None), "must have `edge_index`"),
+    "a node that is not there": (
+        _data(edge_index=torch.tensor([[0, 5], [5, 0]])),
+        "nodes from 0 to 2, got 0 to 5",
+    ),
+    "edges of reals": (_data(edge_index=BOTH.float()), "integers of shape"),
+    "x of another length": (_data(x=torch.zeros(2, 1), num_nodes=3), "`x` of graph 1 .* 3 rows"),
+    "x missing in one": (_data(x=None, num_nodes=3), "`x` of graph 1 must have 3 rows"),
+    "x of another width": (_data(x=torch.zeros(3, 2)), "same type and number of columns"),
+    "a label per node": (_data(y=torch.tensor([0, 1, 0])), "same number of targets"),
+    "a graph of several kinds": (HeteroData(), "class `Data`, got HeteroData as graph 1"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_graphs_are_refused(case: str) -> None:
+    graph, message = BAD[case]
+    with pytest.raises((ValueError, TypeError), match=message):
+        RawGraphs.from_pyg([_data(), graph])
