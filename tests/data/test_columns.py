@@ -49,3 +49,11 @@ def test_bad_columns_are_refused(case: str) -> None:
     fields = {"categories": IDS, "names": ("label",), "vocabularies": (("a", "b"),)}
     with pytest.raises(ValueError, match=message):
         Columns(**{**fields, **changes})
+
+
+def test_columns_do_not_depend_on_the_default_type_of_torch():
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert Columns.empty(2).numbers.dtype == torch.float32
+    finally:
+        torch.set_default_dtype(torch.float32)

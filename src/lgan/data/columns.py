@@ -39,7 +39,8 @@ class Columns:
 
     def __post_init__(self) -> None:
         if not self.number_names and self.numbers.numel() == 0:
-            object.__setattr__(self, "numbers", torch.zeros(len(self.categories), 0))
+            none = torch.zeros(len(self.categories), 0, dtype=torch.float32)
+            object.__setattr__(self, "numbers", none)
         _check_table("categories", self.categories, torch.int32, self.names)
         _check_table("numbers", self.numbers, torch.float32, self.number_names)
         if len(self.categories) != len(self.numbers):
