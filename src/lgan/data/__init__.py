@@ -9,6 +9,7 @@ from lgan.data.mirror import TU_URLS, fetch
 from lgan.data.node_features import node_features
 from lgan.data.raw import RawGraphs
 from lgan.data.sources import load_raw
+from lgan.data.split_words import SPLITS, Split
 from lgan.data.splits import (
     check_folds,
     choose_folds,
@@ -22,12 +23,14 @@ from lgan.data.tu import read_tu
 
 __all__ = [
     "DATASETS",
+    "SPLITS",
     "TU_URLS",
     "Columns",
     "DatasetSpec",
     "EgoLineGraph",
     "Encoder",
     "RawGraphs",
+    "Split",
     "cache_key",
     "check_folds",
     "choose_folds",
