@@ -5,7 +5,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
-import torch
 import typer
 
 from lgan.cli import options
@@ -109,7 +108,7 @@ def demo(
     for name, sees in SEES.items():
         if (path := records / f"{name}.json").exists():
             result = CVResult.load(path)
-            last = result.test[:, -1] / torch.tensor(result.fold_sizes)
+            last = result.test[:, -1]
             rows.append([name, f"{last.mean():.1%} ± {last.std(correction=0):.1%}", sees])
     if not rows:
         raise ValueError(f"There is no record in {records}. Copy those of `lgan demo` there.")

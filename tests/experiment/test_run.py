@@ -108,9 +108,11 @@ def test_features_have_names_that_say_what_they_mean(name, features, expected):
 
 def test_attributes_have_names_behind_the_labels():
     raw = load_raw("csl")
-    numbers = torch.rand(raw.num_nodes, 2)
-    raw = replace(raw, nodes=raw.nodes.with_numbers(numbers, ("attribute_1", "attribute_2")))
-    attributes = ("csl attribute 0", "csl attribute 1")
+    nodes = raw.nodes.with_numbers(torch.rand(raw.num_nodes, 2), ("a", "b"))
+    raw = replace(raw, nodes=nodes)
+    attributes = ("csl a", "csl b")
     assert feature_names(raw, "attributes") == attributes
     assert feature_names(raw, "labels+attributes") == ("csl label 0", *attributes)
     assert feature_names(raw, "labels") == ("csl label 0",)
+    own = replace(raw, name="own", nodes=replace(nodes, vocabularies=(("C",),)))
+    assert feature_names(own, "labels+attributes") == ("label C", "a", "b")

@@ -33,7 +33,7 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pat
         config: dict[str, object] | None = None,
         **options: object,
     ) -> Path:
-        test = torch.tensor(right)[:, None]
+        test = torch.tensor(right, dtype=torch.float64)[:, None] / 4
         result = CVResult(
             dataset=dataset,
             model={"name": model, "hidden": 32, **options},
@@ -42,7 +42,7 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pat
             test=test,
             loss=torch.zeros(len(right), 1),
             inner_sizes=[4] * len(right) if inner else [],
-            inner_test=test - 1 if inner else test[:0],
+            inner_test=test - 0.25 if inner else test[:0],
             inner_validation=test if inner else test[:0],
             seconds=torch.tensor([2.0]),
             info={"folds": folds, "environment": {"time": time, "lgan": version}},

@@ -1,5 +1,6 @@
 from dataclasses import replace
 from statistics import mean
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -7,7 +8,6 @@ import torch
 from lgan.data import drawn_folds
 from lgan.experiment import prepare, run_network, settings_for
 from lgan.sweep.evaluate import _so_far, checkpoints, evaluate
-from lgan.train import Curves
 
 PARAMS = [{"hidden": 4, "lr": 0.01, "dropout": 0.5}, {"hidden": 4, "lr": 0.003, "dropout": 0.0}]
 
@@ -42,7 +42,7 @@ def test_the_objective_of_a_trial_is_the_mean_of_its_seeds(batch):
 
 def _best(result, epochs):
     """The best mean accuracy over folds in the first epochs."""
-    share = result.test[:, :epochs] / torch.tensor(result.fold_sizes)[:, None]
+    share = result.test[:, :epochs]
     return float(share.mean(0).max())
 
 
@@ -54,7 +54,7 @@ def test_the_objective_fair_is_read_on_the_inner_hold_out(batch, seeds):
     union = prepare(settings)
     fold = drawn_folds("triangles", union.y, 3, seed=0)
     alone = run_network(settings, union, fold, seeds=seeds, fair=True)
-    share = [r.inner_validation / torch.tensor(r.inner_sizes)[:, None] for r in alone]
+    share = [r.inner_validation for r in alone]
     assert outcome.value == pytest.approx(mean(float(s.amax(1).mean()) for s in share), abs=1e-6)
     expected = mean(r.selected("fair").mean for r in alone)
     assert outcome.results["fair"]["mean"] == pytest.approx(expected)
@@ -80,18 +80,22 @@ def test_settings_that_do_not_work_are_an_outcome(batch, seeds):
 
 
 def test_the_objective_so_far_by_hand():
-    curves = Curves.empty(4, 3)  # two trials of two folds
-    curves.test = torch.tensor([[1, 2, 9], [0, 4, 9], [3, 1, 9], [4, 0, 9]])
-    sizes = torch.tensor([10, 5])
-    assert _so_far(curves, 0, sizes, 2, fair=False) == pytest.approx((0.2 + 0.8) / 2)
-    assert _so_far(curves, 1, sizes, 2, fair=False) == pytest.approx((0.3 + 0.8) / 2)
+    test = torch.tensor([[0.1, 0.2, 9], [0, 0.8, 9], [0.3, 0.1, 9], [0.8, 0, 9]])
+    curves = SimpleNamespace(test=test)  # two trials of two folds
+    assert _so_far(curves, 0, 2, 2, fair=False) == pytest.approx((0.2 + 0.8) / 2)
+    assert _so_far(curves, 1, 2, 2, fair=False) == pytest.approx((0.3 + 0.8) / 2)
 
 
-def test_the_inner_hold_out_is_the_next_fold():
-    curves = Curves.empty(4, 2)  # one trial of two folds, then its models with a hold-out
-    curves.validation = torch.tensor([[0, 0], [0, 0], [1, 2], [8, 3]])
-    # Fold 1 holds fold 2 (5 graphs) out, and fold 2 holds fold 1 (10 graphs) out.
-    assert _so_far(curves, 0, torch.tensor([10, 5]), 2, fair=True) == pytest.approx((0.4 + 0.8) / 2)
+def test_the_objective_fair_reads_the_models_behind_those_of_the_folds():
+    validation = torch.tensor([[0, 0], [0, 0], [0.2, 0.4], [0.8, 0.3]])
+    assert _so_far(SimpleNamespace(validation=validation), 0, 2, 2, fair=True) == pytest.approx(0.6)
+
+
+def test_a_trial_that_diverges_fails_alone(batch):
+    params = [{**PARAMS[0], "lr": 1e30}, {**PARAMS[0], "lr": 0.01}]
+    wild, tame = evaluate(replace(batch, params=params, fixed={**batch.fixed, "epochs": 30}))
+    assert (wild.state, tame.state) == ("failed", "done")
+    assert "no longer finite" in wild.message
 
 
 def test_trials_are_compared_at_quarters():

@@ -47,7 +47,7 @@ def test_the_test_fold_decides_nothing():
     after = cross_validate_kernel(matrices, wrong, folds=folds, candidates=CANDIDATES)
     assert after.info["chosen"][0] == before.info["chosen"][0]
     assert after.inner_validation[0].tolist() == before.inner_validation[0].tolist()
-    assert int(after.test[0]) < int(before.test[0])
+    assert float(after.test[0]) < float(before.test[0])
 
 
 def test_agrees_with_a_plain_search():
@@ -74,8 +74,8 @@ def test_agrees_with_a_plain_search():
         }
         (m, cost) = max(score, key=score.__getitem__)  # the first among equals
         assert result.info["chosen"][k] == {"rounds": m, "C": cost}
-        assert result.inner_validation[k].tolist() == [score[m, cost]]
-        assert result.test[k].tolist() == [right(matrices[m], cost, train, test)]
+        assert result.inner_validation[k].tolist() == [score[m, cost] / len(train)]
+        assert result.test[k].tolist() == [right(matrices[m], cost, train, test) / len(test)]
 
 
 def test_graphs_in_no_test_fold_are_trained_on():

@@ -15,19 +15,30 @@ def _result(*, inner: bool = True) -> CVResult:
         model={"name": "lgan", "hidden": 8},
         config={"epochs": 3, "seed": 0},
         fold_sizes=[10, 20],
-        test=torch.tensor([[5, 8, 6], [14, 12, 18]]),
+        test=torch.tensor([[0.5, 0.8, 0.6], [0.7, 0.6, 0.9]], dtype=torch.float64),
         loss=torch.tensor([[0.7, 0.5, 0.25], [0.75, 0.5, 0.125]]),
         inner_sizes=[10, 20][:some],
-        inner_test=torch.tensor([[4, 5, 6], [10, 12, 14]])[:some],
-        inner_validation=torch.tensor([[9, 1, 2], [6, 16, 14]])[:some],
+        inner_test=torch.tensor([[0.4, 0.5, 0.6], [0.5, 0.6, 0.7]], dtype=torch.float64)[:some],
+        inner_validation=torch.tensor([[0.9, 0.1, 0.2], [0.3, 0.8, 0.7]], dtype=torch.float64)[
+            :some
+        ],
         seconds=torch.tensor([1.0, 2.0, 0.5]),
         info={"folds": [0, 1]},
+        predictions={"gin": torch.tensor([[0.25, 0.75], [torch.nan, torch.nan]])},
     )
+
+
+def _equal(x: object, y: object) -> bool:
+    if isinstance(x, dict):
+        return x.keys() == y.keys() and all(_equal(x[key], y[key]) for key in x)
+    if isinstance(x, torch.Tensor):
+        return torch.allclose(x, y, rtol=0, atol=1e-7, equal_nan=True) and x.dtype == y.dtype
+    return x == y
 
 
 def _same(a: CVResult, b: CVResult) -> bool:
     return all(
-        torch.equal(x, y) if isinstance(x, torch.Tensor) else x == y
+        _equal(x, y)
         for x, y in ((getattr(a, f.name), getattr(b, f.name)) for f in dataclasses.fields(CVResult))
     )
 
@@ -42,13 +53,52 @@ def test_record_survives_json(inner, tmp_path):
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["result.json"]
 
 
-def test_rules_are_read_from_right_answers_and_fold_sizes():
+def test_rules_are_read_from_the_curves():
     result = _result()
     assert result.selected("gin").folds == (0.6, 0.9)
     assert result.selected("fold-max").folds == (0.8, 0.9)
     assert result.selected("fair").folds == (0.4, 0.6)
     assert result.selected("fair").epochs == (1, 2)
     assert result.selected().rule == "gin"
+
+
+def test_accuracies_are_written_as_right_answers_and_read_back_to_the_bit():
+    sizes, right = [19, 7, 18], torch.randint(0, 7, (3, 5))
+    share = right / torch.tensor(sizes, dtype=torch.float64)[:, None]
+    inner = {"inner_sizes": [], "inner_test": share[:0], "inner_validation": share[:0]}
+    result = dataclasses.replace(
+        _result(), fold_sizes=sizes, test=share, seconds=torch.ones(5), loss=share.float(), **inner
+    )
+    plain = json.loads(json.dumps(result.to_json()))
+    assert (plain["unit"], plain["test"]) == ("right answers", right.tolist())
+    assert torch.equal(CVResult.from_json(plain).test, share)
+
+
+def test_a_record_of_the_first_format_is_read():
+    """lgan 0.1 wrote right answers alone."""
+    plain = _result().to_json()
+    old = {k: v for k, v in plain.items() if k not in ("unit", "metric", "task", "predictions")}
+    result = CVResult.from_json({**old, "format": 1})
+    assert (result.metric, result.task, result.predictions) == ("accuracy", {}, {})
+    for rule in result.rules:
+        assert result.selected(rule) == _result().selected(rule)
+
+
+def test_of_an_error_the_least_is_best_and_folds_without_the_metric_are_left_out(tmp_path):
+    nan = math.nan
+    test = torch.tensor([[1.5, 0.25, 0.5], [nan, nan, nan], [2.0, 1.0, 0.25]]).double()
+    result = dataclasses.replace(
+        _result(inner=False), metric="rmse", test=test, loss=test.float(), fold_sizes=[3, 3, 3],
+        inner_test=test[:0], inner_validation=test[:0],
+    )  # fmt: skip
+    assert result.selected("gin").epochs == (3, 3, 3)
+    assert result.selected("gin").mean == pytest.approx(0.375)
+    assert result.selected("fold-max").mean == pytest.approx(0.25)
+    result.save(tmp_path / "result.json")
+    plain = json.loads((tmp_path / "result.json").read_text(), parse_constant=pytest.fail)
+    assert plain["unit"] == "metric"
+    assert plain["results"]["gin"]["folds"] == [0.5, None, 0.25]
+    assert CVResult.load(tmp_path / "result.json").selected("gin").mean == pytest.approx(0.375)
 
 
 def test_record_names_the_rule_beside_every_number():
@@ -74,7 +124,7 @@ def test_unknown_rule_is_answered_with_the_names():
 
 def test_record_of_another_format_is_refused():
     plain = _result().to_json() | {"format": 99}
-    with pytest.raises(ValueError, match="Expected a record of format 1, got 99"):
+    with pytest.raises(ValueError, match="Expected a record of format 1 to 2, got 99"):
         CVResult.from_json(plain)
 
 

@@ -47,3 +47,19 @@ def test_gin_never_exceeds_fold_max():
 def test_rules_have_the_names_of_the_field():
     assert RULES == ("gin", "fold-max", "fair")
     assert (gin(TEST).rule, fold_max(TEST).rule, fair(TEST, TEST).rule) == RULES
+
+
+def test_of_an_error_the_least_is_best():
+    assert gin(TEST, higher=False).epochs == (1, 1)
+    assert fold_max(TEST, higher=False).epochs == (1, 2)
+    assert fair(TEST, TEST, higher=False).epochs == (1, 2)
+
+
+def test_a_fold_that_does_not_define_the_metric_is_left_out():
+    some = torch.cat([TEST, torch.full((1, 3), torch.nan, dtype=torch.float64)])
+    assert gin(some).epochs == (3, 3, 3)
+    assert gin(some).mean == gin(TEST).mean
+    assert gin(some).std == gin(TEST).std
+    nothing = torch.full((2, 3), torch.nan)
+    assert gin(nothing).epochs == (1, 1)
+    assert gin(nothing).to_json()["mean"] is None

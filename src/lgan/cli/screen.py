@@ -102,9 +102,11 @@ def epoch_progress(title: str, epochs: int, fold_sizes: list[int]) -> Iterator["
 
         def update(epoch: int, curves: "Curves") -> None:
             folds = min(len(fold_sizes), curves.test.size(0))
-            share = curves.test[:folds, :epoch].sum(0) / sum(fold_sizes[:folds])
-            loss = float(curves.loss[:, epoch - 1].mean())
-            note = f"loss {loss:.3f}  held-out {share[-1]:.1%}  best epoch {share.max():.1%}"
+            values, metric = curves.test[:folds, :epoch].nanmean(0), curves.metric
+            best = values.max() if metric.higher_is_better else values.min()
+            form = "{:.1%}" if metric.name == "accuracy" else "{:.3f}"
+            held_out = f"held-out {form.format(values[-1])}  best epoch {form.format(best)}"
+            note = f"loss {float(curves.loss[:, epoch - 1].mean()):.3f}  {held_out}"
             progress.update(task, completed=epoch, note=note)
             lines(f"{title.strip()}: epoch {epoch} of {epochs}  {note}")
 

@@ -57,8 +57,9 @@ def cv(
 ) -> None:
     """Cross-validate a model: all folds train side by side, and every rule is read off one run.
 
-    Settings that are not given are those that won a search for this model and data set, or those
-    of the model's own paper.
+    Settings that are not given are those that won a search for this model and data set, on these
+    very folds (the rule `fair` is fair about the epoch, not about them), or those of the model's
+    own paper.
 
     \b
     Examples:
@@ -304,7 +305,7 @@ def _summary(result: "CVResult", folder: Path, seeds: int) -> dict[str, Any]:
     from lgan.experiment import record_name
 
     plain = result.to_json()
-    keep = ("dataset", "model", "config", "results", "fold_sizes")
+    keep = ("dataset", "model", "config", "metric", "results", "fold_sizes")
     seconds = float(result.seconds.sum())
     return {**{key: plain[key] for key in keep}, "seconds": seconds,
             "peak_memory": result.info["peak_memory"],
@@ -318,8 +319,9 @@ def _show(results: list["CVResult"], folder: Path) -> None:
     meaning = {
         "gin": "one epoch for all folds, best mean (optimistic)",
         "fold-max": "each fold's own best epoch (flatters)",
-        "fair": "epoch chosen on an inner hold-out",
+        "fair": "epoch chosen on an inner hold-out (default settings: searched on these folds)",
     }
+    form = "{:.1%}" if results[0].metric == "accuracy" else "{:.3f}"
     result, means, rows = results[0], over_seeds(results), []
     for rule, text in meaning.items():
         if rule not in means:
@@ -329,13 +331,14 @@ def _show(results: list["CVResult"], folder: Path) -> None:
         epochs = sorted({epoch for each in chosen for epoch in each.epochs})
         span = f"{epochs[0]}" if len(epochs) == 1 else f"{epochs[0]}–{epochs[-1]}"
         if len(results) > 1:
-            text = "seeds: " + ", ".join(f"{each.mean:.1%}" for each in chosen)
-        rows.append([rule, f"{means[rule]['mean']:.1%} ± {means[rule]['std']:.1%}", span, text])
+            text = "seeds: " + ", ".join(form.format(each.mean) for each in chosen)
+        mean, std = (form.format(means[rule][key]) for key in ("mean", "std"))
+        rows.append([rule, f"{mean} ± {std}", span, text])
     several = f", mean of {len(results)} seeds" if len(results) > 1 else ""
     table(
         f"{result.dataset}, {result.model['name']}, {len(result.fold_sizes)} folds, "
         f"{result.test.size(1)} epochs{several}",
-        ["rule", "accuracy", "epoch", "how the epoch is chosen" if not several else ""],
+        ["rule", result.metric, "epoch", "how the epoch is chosen" if not several else ""],
         rows,
         f"{float(result.seconds.sum()):.1f} s in all; "
         f"record: {folder / record_name('*', len(results))}",

@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from lgan.catalogue import DATASETS
 from lgan.data import RawGraphs, load, node_features
 from lgan.experiment.settings import Settings
 from lgan.graph import GraphUnion
@@ -95,7 +96,7 @@ def variant(settings: Settings, union: GraphUnion) -> Variant:
     """The network for a data set, how it is trained, and all its settings for the record."""
     settings = with_data_options(settings, union)
     build = network_spec(settings.model).build
-    sizes = (union.num_features, settings.hidden, union.num_classes)
+    sizes = (union.num_features, settings.hidden, union.known_task.num_outputs)
     return Variant(partial(build, *sizes, **settings.options), settings.training, settings.about())
 
 
@@ -116,23 +117,26 @@ def with_data_options(settings: Settings, union: GraphUnion) -> Settings:
 def feature_names(raw: RawGraphs, features: str) -> tuple[str, ...]:
     """What every feature or category of the nodes stands for, see :func:`lgan.data.node_features`.
 
-    Degrees mean the same in all sets; a label or an attribute that is only a number means
-    something in its own set alone.
+    Degrees mean the same in all sets; the numbers that label nodes in a registered set mean
+    something in that set alone.
 
     Example:
         >>> from lgan.data import load_raw
         >>> feature_names(load_raw("csl"), "labels")
         ('csl label 0',)
     """
+    _, size = node_features(raw, features)
     if features == "constant":
         return ("constant",)
-    _, size = node_features(raw, features)
     if features == "degree":
         return tuple(f"degree {value}" for value in range(size))
-    columns = None if features == "labels" else raw.node_attributes
-    attributes = 0 if columns is None else columns.size(1)
-    names = [f"{raw.name} label {value}" for value in range(size - attributes)]
-    return (*names, *(f"{raw.name} attribute {column}" for column in range(attributes)))
+    columns: list[str] = []
+    if "labels" in features:
+        columns += [f"{raw.nodes.names[0]} {word}" for word in raw.nodes.vocabularies[0]]
+    if "attributes" in features:
+        columns += raw.nodes.number_names
+    prefix = f"{raw.name} " if raw.name in DATASETS else ""
+    return tuple(prefix + column for column in columns)
 
 
 def run_network(
@@ -155,7 +159,7 @@ def run_network(
         fold: The test fold of every graph ``[G]``.
         seeds: Trainings side by side, with the seed of the settings and the next ones. They
             differ in initial weights and dropout and share the batches.
-        fair: Also train the models of the rule ``fair``.
+        fair: Also train the models of the rule ``fair``, see :func:`lgan.cross_validate`.
         device: Where to train; by default where the data set is.
         output: Folder for states and records: ``result.json``, or ``seed-S.json`` for each seed.
         resume: Go on from the state there.

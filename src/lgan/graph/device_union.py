@@ -54,7 +54,7 @@ class DeviceUnion:
         incidence = union.lines.incidence
         self.rows = incidence.by_node
         self.opposite_ptr = incidence.ptr
-        self.x, self.y = union.x, torch.cat([union.y, union.y.new_zeros(1)])
+        self.x, self.y = union.x, torch.cat([union.y, torch.zeros_like(union.y[:1])])
         # A model that needs triangles where none were listed asks the batch, and is told.
         self.known = {"has_triangles": union.lines.has_triangles} if union.lines.listed else {}
         ptrs = {"nodes": union.node_ptr, "pairs": union.pair_ptr}

@@ -10,6 +10,7 @@ from torch import Tensor
 from lgan.graph.cells import Cells, batch_cells, cells_from_tensors, cells_to_tensors
 from lgan.graph.ego_lines import FIELDS, EgoLines
 from lgan.graph.segments import concat_ranges, lengths_to_ptr
+from lgan.task import Kind, Task
 
 __all__ = ["GraphBatch", "GraphUnion", "Lift"]
 
@@ -94,6 +95,7 @@ class GraphUnion:
         original_nodes: Number of nodes before twins were merged.
         name: Name of the data set.
         cells: Families of cells that a :class:`Lift` added.
+        task: What is to be predicted; ``None`` for classes that have no names.
     """
 
     x: Tensor
@@ -105,6 +107,7 @@ class GraphUnion:
     original_nodes: int
     name: str = ""
     cells: dict[str, Cells] = field(default_factory=dict)
+    task: Task | None = None
     _pair_ptr: Tensor = field(init=False, repr=False)
     _opposite_ptr: Tensor = field(init=False, repr=False)
 
@@ -214,10 +217,18 @@ class GraphUnion:
         cells = lift.apply(self, progress or (lambda _: None))
         return replace(self, cells={**self.cells, **cells})
 
+    @cached_property
+    def known_task(self) -> Task:
+        """What is to be predicted; classes are called by their numbers where they have no names."""
+        if self.task is not None:
+            return self.task
+        kind: Kind = "binary" if self.num_classes == 2 else "multiclass"
+        return Task(kind, ("class",), tuple(str(label) for label in range(self.num_classes)))
+
     @property
     def num_graphs(self) -> int:
         """Number of graphs."""
-        return self.y.numel()
+        return self.y.size(0)
 
     @property
     def nbytes(self) -> int:

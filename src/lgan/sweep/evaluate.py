@@ -7,7 +7,6 @@ from statistics import mean
 from typing import Any, TypeVar
 
 import torch
-from torch import Tensor
 
 from lgan.data import choose_folds
 from lgan.experiment import Settings, network_spec, prepare, settings_for, variant
@@ -63,19 +62,19 @@ class _HopelessError(Exception):
 class _Watch:
     """The objective of every trial so far, and whether to go on."""
 
-    def __init__(self, batch: Batch, sizes: Tensor, epochs: int) -> None:
-        self.trials, self.seeds, self.sizes = len(batch.params), batch.seeds, sizes
+    def __init__(self, batch: Batch, folds: int, epochs: int) -> None:
+        self.trials, self.seeds, self.folds = len(batch.params), batch.seeds, folds
         self.fair, self.medians = batch.objective == "fair", batch.medians
         self.at = checkpoints(epochs)
         self.progress: list[dict[int, float]] = [{} for _ in batch.params]
 
     def __call__(self, epoch: int, curves: Curves) -> None:
-        models = self.trials * self.seeds * len(self.sizes) * (2 if self.fair else 1)
+        models = self.trials * self.seeds * self.folds * (2 if self.fair else 1)
         # Where memory allows only some of the models at a time there is no whole to judge by.
         if epoch not in self.at or curves.test.size(0) != models:
             return
         each = range(self.trials * self.seeds)
-        values = [_so_far(curves, k, self.sizes, epoch, fair=self.fair) for k in each]
+        values = [_so_far(curves, k, self.folds, epoch, fair=self.fair) for k in each]
         for progress, seeds in zip(self.progress, _batched(values, self.seeds), strict=True):
             progress[epoch] = mean(seeds)
         median = self.medians.get(epoch)
@@ -103,7 +102,7 @@ def evaluate(batch: Batch) -> list[Outcome]:
         )
         fold = choose_folds(batch.dataset, batch.splits, union.y, batch.folds, seed=batch.seed)
         epochs = settings[0].training.epochs
-        watch = _Watch(batch, torch.bincount(fold[fold >= 0]), epochs)
+        watch = _Watch(batch, int(fold.max()) + 1, epochs)
         spec = network_spec(batch.model)
         results = cross_validate_variants(
             [variant(s, union) for s in settings],
@@ -150,17 +149,13 @@ def _batched(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     return (values[start : start + size] for start in range(0, len(values), size))
 
 
-def _so_far(curves: Curves, k: int, sizes: Tensor, epoch: int, *, fair: bool) -> float:
+def _so_far(curves: Curves, k: int, folds: int, epoch: int, *, fair: bool) -> float:
     """The objective of training ``k`` if it ended here."""
-    folds = len(sizes)
     first = k * folds * (2 if fair else 1)
     if fair:
         # Behind the models of the rule `gin` come those with an inner hold-out: the next fold.
-        right = curves.validation[first + folds : first + 2 * folds, :epoch]
-        share = right.double() / sizes.roll(-1)[:, None]
-        return float(share.amax(1).mean())
-    share = curves.test[first : first + folds, :epoch].double() / sizes[:, None]
-    return float(share.mean(0).max())
+        return float(curves.validation[first + folds : first + 2 * folds, :epoch].amax(1).mean())
+    return float(curves.test[first : first + folds, :epoch].mean(0).max())
 
 
 def _outcome(
@@ -182,5 +177,4 @@ def _outcome(
 
 def _inner(result: CVResult) -> float:
     """The mean best accuracy on the inner hold-outs."""
-    sizes = torch.tensor(result.inner_sizes)[:, None]
-    return float((result.inner_validation.double() / sizes).amax(1).mean())
+    return float(result.inner_validation.amax(1).mean())

@@ -6,9 +6,10 @@ from typing import Literal, get_args
 
 import torch
 
-__all__ = ["Precision", "TrainConfig"]
+__all__ = ["ClassWeight", "Precision", "TrainConfig"]
 
 Precision = Literal["float32", "bfloat16"]
+ClassWeight = Literal["none", "balanced"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class TrainConfig:
             :meth:`budget_on` finds sensible.
         precision: ``"bfloat16"`` stores activations in half precision on a GPU; sums, statistics,
             weights and updates stay in float32.
+        class_weight: ``"balanced"`` gives every class the same share of the loss, whatever its
+            share of a model's training part.
     """
 
     epochs: int = 350
@@ -41,16 +44,18 @@ class TrainConfig:
     seed: int = 0
     memory_budget: int = 0
     precision: Precision = "float32"
+    class_weight: ClassWeight = "none"
 
     def __post_init__(self) -> None:
         counts = {"epochs": 1, "iterations": 0, "batch_size": 1, "lr_halving": 0}
         for name, least in (counts | {"seed": 0, "memory_budget": 0}).items():
             if getattr(self, name) < least:
                 raise ValueError(f"`{name}` must be {least} or more, got {getattr(self, name)}.")
-        if self.precision not in get_args(Precision):
-            raise ValueError(
-                f"`precision` must be one of {get_args(Precision)}, got {self.precision!r}."
-            )
+        for name, known in (("precision", Precision), ("class_weight", ClassWeight)):
+            if getattr(self, name) not in get_args(known):
+                raise ValueError(
+                    f"`{name}` must be one of {get_args(known)}, got {getattr(self, name)!r}."
+                )
         if not 0 < self.lr < math.inf:
             raise ValueError(f"`lr` must be positive and finite, got {self.lr}.")
         if not 0 <= self.weight_decay < math.inf:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from lgan.train.result import CVResult
 from lgan.train.run_lock import run_lock
 from lgan.train.state import RunState
 
-__all__ = ["cross_validate", "cross_validate_variants"]
+__all__ = ["choose_groups", "cross_validate", "cross_validate_variants"]
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +31,7 @@ def cross_validate(
     *,
     folds: int | Tensor = 10,
     config: TrainConfig | None = None,
+    metric: str | None = None,
     fair: bool = False,
     captured: bool = True,
     rows: Tensor | None = None,
@@ -48,8 +49,12 @@ def cross_validate(
         folds: Number of stratified folds, or the test fold of every graph ``[G]`` (-1: a graph
             in no test fold).
         config: Settings; by default the protocol of Xu et al.
+        metric: Name of the metric that epochs are chosen by, for example ``"roc-auc"``, see
+            :data:`lgan.task.METRICS`; by default accuracy on registered data sets and for classes
+            without names, and the default of the task otherwise.
         fair: Train a second model for every fold, in the same program, that leaves the next
-            fold out as an inner hold-out, for the rule ``fair``.
+            fold out as an inner hold-out, for the rule ``fair``. (The epoch is chosen fairly; the
+            default settings of the registered data sets were searched on these very folds.)
         captured: Use CUDA graphs on a GPU; the model must not synchronise.
         rows: Rows of the largest activations of every graph ``[G]``; by default its nodes.
         device: Where to train; by default where the data set is.
@@ -68,20 +73,21 @@ def cross_validate(
         'gin'
     """
     variant = Variant(factory, config or TrainConfig(), model or {})
-    with run_lock(output):
-        [result] = cross_validate_variants(
-            [variant],
-            union,
-            folds=folds,
-            fair=fair,
-            captured=captured,
-            rows=rows,
-            device=device,
-            output=output,
-            resume=resume,
-            on_epoch=on_epoch,
-        )
-        if output is not None:
+    [result] = cross_validate_variants(
+        [variant],
+        union,
+        folds=folds,
+        metric=metric,
+        fair=fair,
+        captured=captured,
+        rows=rows,
+        device=device,
+        output=output,
+        resume=resume,
+        on_epoch=on_epoch,
+    )
+    if output is not None:
+        with run_lock(output):
             result.save(Path(output) / "result.json")
     return result
 
@@ -91,6 +97,7 @@ def cross_validate_variants(
     union: GraphUnion,
     *,
     folds: int | Tensor = 10,
+    metric: str | None = None,
     fair: bool = False,
     captured: bool = True,
     rows: Tensor | None = None,
@@ -107,6 +114,7 @@ def cross_validate_variants(
             weights and dropout; all share the batches of the first.
         union: The data set, on the device to train on.
         folds: Number of stratified folds, or the test fold of every graph.
+        metric: Name of the metric that epochs are chosen by.
         fair: Also train the models of the rule ``fair``.
         captured: Use CUDA graphs on a GPU; the models must not synchronise.
         rows: Rows of the largest activations of every graph ``[G]``.
@@ -117,15 +125,14 @@ def cross_validate_variants(
             :func:`lgan.train.loop.train_together`.
         on_epoch: Called after every epoch; the curves hold the models variant after variant.
     """
-    config, y = variants[0].config, union.y.cpu()
-    fold = drawn_folds(union.name, y, folds, config.seed) if isinstance(folds, int) else folds.cpu()
-    check_folds(fold, y)
+    config = variants[0].config
+    fold, strata = choose_groups(union, folds, config.seed)
     number = int(fold.max()) + 1
     jobs: list[Job] = []
     for index, variant in enumerate(variants):
         seed = variant.config.seed
         jobs += [held_out_job(fold, k, seed=seed, variant=index) for k in range(number)]
-        jobs += _inner_jobs(fold, y, seed, index) if fair else []
+        jobs += _inner_jobs(fold, strata, seed, index) if fair else []
 
     place = device or union.device
     model = outline(variants[0].factory)
@@ -145,6 +152,7 @@ def cross_validate_variants(
             variants,
             [jobs[k] for k in group],
             groups=fold,
+            metric=metric,
             captured=captured,
             device=device,
             state=None if output is None else _state_file(output, group.start),
@@ -158,10 +166,10 @@ def cross_validate_variants(
     with run_lock(output):
         for group in _groups(len(jobs), at_once, stored):
             parts += _train_or_halve(train, group, resume=resume)
-    curves, each = _joined(parts), len(jobs) // len(variants)
+    measured, each = _Measured.join(parts), len(jobs) // len(variants)
     results = []
     for index, variant in enumerate(variants):
-        mine = slice(index * each, (index + 1) * each)
+        mine = range(index * each, (index + 1) * each)
         info: dict[str, Any] = {}
         if len(variants) > 1:
             info["variants_side_by_side"] = len(variants)
@@ -173,11 +181,29 @@ def cross_validate_variants(
             "environment": environment(place),
             "peak_memory": peak_memory(place),
         }
-        results.append(_result(union.name, jobs[mine], curves.cut(mine), number, variant, info))
+        results.append(_result(union, jobs, mine, number, measured, variant, info))
     return results
 
 
-def _inner_jobs(fold: Tensor, y: Tensor, seed: int, variant: int) -> list[Job]:
+def choose_groups(union: GraphUnion, folds: int | Tensor, seed: int) -> tuple[Tensor, Tensor]:
+    """The test fold of every graph, given or drawn, and what folds are stratified by, both ``[G]``.
+
+    Args:
+        union: The data set.
+        folds: Number of folds to draw, or the test fold of every graph.
+        seed: Fixes the draw.
+    """
+    task, y = union.known_task, union.y.cpu()
+    # Graphs of which the target is missing go where there is room.
+    strata = task.strata(y).clamp(min=0)
+    fold = drawn_folds(union.name, strata, folds, seed) if isinstance(folds, int) else folds.cpu()
+    # Numbers need no two classes to train on.
+    strata = strata if task.has_classes else torch.arange(union.num_graphs)
+    check_folds(fold, strata)
+    return fold, strata
+
+
+def _inner_jobs(fold: Tensor, strata: Tensor, seed: int, variant: int) -> list[Job]:
     """For every fold a job that leaves the next one out too, as its inner hold-out."""
     number = int(fold.max()) + 1
     if number < 3:
@@ -189,7 +215,7 @@ def _inner_jobs(fold: Tensor, y: Tensor, seed: int, variant: int) -> list[Job]:
         held_out_job(fold, k, (k + 1) % number, seed=seed, variant=variant) for k in range(number)
     ]
     for k, job in enumerate(jobs):
-        classes = torch.unique(y[job.train]).tolist()
+        classes = torch.unique(strata[job.train]).tolist()
         if len(classes) < 2:
             raise ValueError(
                 "The training part beside the inner hold-out must hold at least two classes, got "
@@ -236,34 +262,65 @@ def _state_file(folder: Path | str, start: int) -> Path:
     return Path(folder) / f"state-{start}.safetensors"
 
 
-def _joined(parts: list[Curves]) -> Curves:
-    return Curves(
-        loss=torch.cat([c.loss for c in parts]),
-        test=torch.cat([c.test for c in parts]),
-        validation=torch.cat([c.validation for c in parts]),
-        seconds=torch.stack([c.seconds for c in parts]).sum(0),
-    )
+@dataclass(frozen=True)
+class _Measured:
+    """The curves of all models, by model and epoch ``[K, E]``, and the predictions of each."""
+
+    loss: Tensor
+    test: Tensor
+    validation: Tensor
+    seconds: Tensor
+    metric: str
+    predictions: list[Tensor]
+    epochs: list[int]
+
+    @staticmethod
+    def join(parts: list[Curves]) -> "_Measured":
+        return _Measured(
+            loss=torch.cat([c.loss for c in parts]),
+            test=torch.cat([c.test for c in parts]),
+            validation=torch.cat([c.validation for c in parts]),
+            seconds=torch.stack([c.seconds for c in parts]).sum(0),
+            metric=parts[0].metric.name,
+            predictions=[c.selected.of(k) for c in parts for k in range(len(c.loss))],
+            epochs=[epoch for c in parts for epoch in c.selected.epoch.tolist()],
+        )
 
 
 def _result(
-    dataset: str,
+    union: GraphUnion,
     jobs: list[Job],
-    curves: Curves,
+    mine: range,
     number: int,
+    measured: _Measured,
     variant: Variant,
     info: dict[str, Any],
 ) -> CVResult:
-    inner = jobs[number:]
-    return CVResult(
-        dataset=dataset,
+    """The result of the models ``mine``: those of the folds, then those with an inner hold-out."""
+    outer, inner = list(mine[:number]), list(mine[number:])
+    result = CVResult(
+        dataset=union.name,
         model=variant.about,
         config=asdict(variant.config),
-        fold_sizes=[job.test.numel() for job in jobs[:number]],
-        test=curves.test[:number],
-        loss=curves.loss[:number],
-        inner_sizes=[job.validation.numel() for job in inner],
-        inner_test=curves.test[number:],
-        inner_validation=curves.validation[number:],
-        seconds=curves.seconds,
+        fold_sizes=[jobs[k].test.numel() for k in outer],
+        test=measured.test[outer],
+        loss=measured.loss[outer],
+        inner_sizes=[jobs[k].validation.numel() for k in inner],
+        inner_test=measured.test[inner],
+        inner_validation=measured.validation[inner],
+        seconds=measured.seconds,
         info=info,
+        metric=measured.metric,
+        task={} if union.task is None else union.task.to_json(),
     )
+    predictions = {}
+    for rule, models in (("gin", outer), ("fair", inner)):
+        # Folds that trained in several groups chose without each other.
+        chosen = [measured.epochs[k] + 1 for k in models]
+        if models and chosen == list(result.selected(rule).epochs):
+            found = measured.predictions[models[0]]
+            rows = found.new_full((union.num_graphs, found.size(1)), torch.nan)
+            for k in models:
+                rows[jobs[k].test] = measured.predictions[k]
+            predictions[rule] = rows
+    return replace(result, predictions=predictions)

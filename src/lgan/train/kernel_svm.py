@@ -86,17 +86,21 @@ def cross_validate_kernel(
                 progress((k + 1) / number)
     seconds = time.perf_counter() - begin
 
-    test = torch.tensor([[one.right] for one in fitted])
+    sizes = [int((folds == k).sum()) for k in range(number)]
+    inner_sizes = [int((folds != k).sum()) for k in range(number)]
+    shares = [[one.right / size] for one, size in zip(fitted, sizes, strict=True)]
+    test = torch.tensor(shares, dtype=torch.float64)
+    inner = [[one.inner_right / size] for one, size in zip(fitted, inner_sizes, strict=True)]
     result = CVResult(
         dataset=dataset,
         model=model or {},
         config={"costs": list(costs), "inner_folds": inner_folds, "seed": seed},
-        fold_sizes=[int((folds == k).sum()) for k in range(number)],
+        fold_sizes=sizes,
         test=test,
         loss=torch.full((number, 1), torch.nan),
-        inner_sizes=[int((folds != k).sum()) for k in range(number)],
+        inner_sizes=inner_sizes,
         inner_test=test.clone(),
-        inner_validation=torch.tensor([[one.inner_right] for one in fitted]),
+        inner_validation=torch.tensor(inner, dtype=torch.float64),
         seconds=torch.tensor([seconds]),
         info={
             "folds": folds.tolist(),

@@ -15,13 +15,17 @@ from torch import Tensor, nn
 
 from lgan import ops
 from lgan._version import __version__
+from lgan.catalogue import DATASETS
 from lgan.graph import GraphBatch, GraphUnion
+from lgan.task import Metric
 from lgan.train.adam import StackedAdam
 from lgan.train.average import RunningMean
 from lgan.train.batches import epoch_batches
 from lgan.train.captured import CapturedSteps
 from lgan.train.config import TrainConfig
 from lgan.train.evaluate import HeldOut
+from lgan.train.objective import Objective
+from lgan.train.selected_predictions import SelectedPredictions
 from lgan.train.stack import drawn, stack
 from lgan.train.state import RunState
 
@@ -31,6 +35,7 @@ __all__ = [
     "Job",
     "OnEpoch",
     "Variant",
+    "default_metric",
     "held_out_job",
     "model_seed",
     "train_together",
@@ -118,36 +123,44 @@ class Curves:
 
     Attributes:
         loss: Mean training loss.
-        test: Test graphs classified right.
-        validation: Graphs of the inner hold-out classified right.
+        test: The metric on the test graphs.
+        validation: The metric on the inner hold-out; 0 where there is none.
         seconds: Time of every epoch ``[E]``, evaluation included.
+        metric: What was measured.
+        selected: Predictions for the test graphs at the epoch that is best so far.
     """
 
     loss: Tensor
     test: Tensor
     validation: Tensor
     seconds: Tensor
+    metric: Metric
+    selected: SelectedPredictions
 
     @staticmethod
-    def empty(models: int, epochs: int) -> "Curves":
+    def empty(jobs: Sequence["Job"], epochs: int, objective: Objective) -> "Curves":
         """Curves before the first epoch."""
-        counts = torch.zeros(models, epochs, dtype=torch.int64)
-        loss = torch.zeros(models, epochs)
-        return Curves(loss, counts, counts.clone(), torch.zeros(epochs))
-
-    def cut(self, models: slice) -> "Curves":
-        """The curves of some of the models."""
-        return replace(
-            self,
-            loss=self.loss[models],
-            test=self.test[models],
-            validation=self.validation[models],
+        alone = [k for k, job in enumerate(jobs) if job.validation.numel()]
+        joint: dict[int, list[int]] = {}
+        for k, job in enumerate(jobs):
+            if not job.validation.numel():
+                joint.setdefault(job.variant, []).append(k)
+        selected = SelectedPredictions(
+            [job.test.numel() for job in jobs],
+            objective.task.num_outputs,
+            joint=list(joint.values()),
+            alone=alone,
+            higher=objective.metric.higher_is_better,
         )
+        values = torch.zeros(len(jobs), epochs, dtype=torch.float64)
+        loss, seconds = torch.zeros(len(jobs), epochs), torch.zeros(epochs)
+        return Curves(loss, values, values.clone(), seconds, objective.metric, selected)
 
     def tensors(self) -> dict[str, Tensor]:
         """The curves by name."""
-        return {"loss": self.loss, "test": self.test, "validation": self.validation,
-                "seconds": self.seconds}  # fmt: skip
+        named = {"loss": self.loss, "test": self.test, "validation": self.validation,
+                 "seconds": self.seconds}  # fmt: skip
+        return named | {f"selected.{name}": t for name, t in self.selected.tensors().items()}
 
 
 # Updates all models on a batch, the graphs each may see, and a factor of the learning rates.
@@ -162,6 +175,7 @@ def train_together(
     jobs: Sequence[Job],
     *,
     groups: Tensor,
+    metric: str | None = None,
     captured: bool = True,
     device: torch.device | None = None,
     state: Path | None = None,
@@ -179,6 +193,8 @@ def train_together(
         variants: How models are built and trained; each job is a model of one of them.
         jobs: What each model trains and is tested on.
         groups: Group of every graph; batches hold each group in its proportion ``[G]``.
+        metric: Name of the metric, see :data:`lgan.task.METRICS`; by default accuracy where the
+            classes have no names or the data set is a registered one, or that of the task.
         captured: Use CUDA graphs on a GPU; the model must not synchronise.
         device: Where to train; by default where the data set is. A data set that is elsewhere
             stays there, and its batches are moved one by one.
@@ -198,24 +214,25 @@ def train_together(
     decays = torch.tensor([v.config.weight_decay for v in chosen], dtype=torch.float64)
     optimizer = StackedAdam(model, rates, decays)
     mean = RunningMean(model, [v.config.average for v in chosen])
-    curves = Curves.empty(len(jobs), config.epochs)
+    seen = torch.stack([job.train for job in jobs])
+    measured = union.known_task.metric(metric or default_metric(union))
+    objective = Objective.of(union.known_task, measured, union.y, seen, config.class_weight)
+    curves = Curves.empty(jobs, config.epochs, objective)
     kept, done = None, 0
     if state is not None:
         tensors = partial(_state, model, optimizer, mean, curves)
-        kept = RunState(state, tensors, _fingerprint(union, jobs, groups, variants))
+        kept = RunState(state, tensors, _fingerprint(union, jobs, groups, variants, measured.name))
         done = kept.load() if resume and state.exists() else 0
-    seen = torch.stack([job.train for job in jobs]).to(device)
     half = config.precision == "bfloat16"
     if half and device.type != "cuda":
         raise ValueError(
             f"`precision='bfloat16'` needs a GPU, got the device {device}. "
             "Train in float32, or on a GPU."
         )
-    step = partial(_step, model, optimizer, half=half)
+    step = partial(_step, model, optimizer, objective.to(device), half=half)
     replayed = captured and union.device.type != "cpu"
-    steps = (CapturedSteps if replayed else Steps)(union, seen, step)
-    y, held_out = union.y.cpu(), [torch.cat([job.test, job.validation]) for job in jobs]
-    tested = HeldOut(union, held_out, device)
+    steps = (CapturedSteps if replayed else Steps)(union, seen.to(device), step)
+    tested = HeldOut(union, [torch.cat([job.test, job.validation]) for job in jobs], device)
 
     with ops.model_threads(device):
         for epoch in range(done, config.epochs):
@@ -231,13 +248,7 @@ def train_together(
             mean.update(epoch)
             with mean.in_place():
                 outputs = tested.outputs(model)
-            for k, (graphs, out) in enumerate(zip(held_out, outputs, strict=True)):
-                right = out.argmax(-1) == y[graphs]
-                split = jobs[k].test.numel()
-                curves.test[k, epoch] = int(right[:split].sum())
-                curves.validation[k, epoch] = int(right[split:].sum())
-                if not bool(out.isfinite().all()):
-                    curves.loss[k, epoch] = torch.nan
+            _measure(curves, epoch, jobs, objective, outputs)
             curves.seconds[epoch] = time.perf_counter() - begin
             if stop_if_not_finite:
                 _check_finite(curves.loss[:, epoch], epoch + 1, chosen)
@@ -268,9 +279,33 @@ class Steps:
         return loss.cpu() / len(batches)
 
 
+def default_metric(union: GraphUnion) -> str:
+    """The metric of a data set unless another is named."""
+    if union.task is None or union.name in DATASETS:
+        return "accuracy" if union.known_task.has_classes else union.known_task.default_metric.name
+    return union.known_task.default_metric.name
+
+
+def _measure(
+    curves: Curves, epoch: int, jobs: Sequence[Job], objective: Objective, outputs: list[Tensor]
+) -> None:
+    """Take the outputs for the held-out graphs after an epoch into the curves."""
+    predictions = []
+    for k, (job, both) in enumerate(zip(jobs, objective.predictions(outputs), strict=True)):
+        test, validation = torch.split(both, [job.test.numel(), job.validation.numel()])
+        curves.test[k, epoch] = objective.score(job.test, test)
+        if job.validation.numel():
+            curves.validation[k, epoch] = objective.score(job.validation, validation)
+        if not bool(outputs[k].isfinite().all()):
+            curves.loss[k, epoch] = torch.nan
+        predictions.append(test)
+    curves.selected.update(epoch, curves.test, curves.validation, predictions)
+
+
 def _step(
     model: nn.Module,
     optimizer: StackedAdam,
+    objective: Objective,
     batch: GraphBatch,
     seen: Tensor,
     scale: Tensor,
@@ -279,12 +314,9 @@ def _step(
     """One update of all models on the graphs that each may see ``[K, B]``; their losses ``[K]``."""
     weight = seen.to(optimizer.value.dtype)
     node_weight = weight[:, batch.batch] * batch.multiplicity
-    weight = weight / weight.sum(1, keepdim=True).clamp(min=1)
     with torch.autocast(batch.ptr.device.type, torch.bfloat16, enabled=half):
         out = model(replace(batch, node_weight=node_weight))
-    log_probability = out.to(weight.dtype).log_softmax(-1)  # [K, B, C]
-    target = batch.y.expand(weight.shape)[..., None]
-    loss: Tensor = -(log_probability.gather(-1, target).squeeze(-1) * weight).sum(1)
+    loss = objective.loss(out.to(weight.dtype), batch.y, weight)
     loss.sum().backward()
     optimizer.step(scale)
     return loss.detach()
@@ -333,7 +365,11 @@ def _state(
 
 
 def _fingerprint(
-    union: GraphUnion, jobs: Sequence[Job], groups: Tensor, variants: Sequence[Variant]
+    union: GraphUnion,
+    jobs: Sequence[Job],
+    groups: Tensor,
+    variants: Sequence[Variant],
+    metric: str,
 ) -> dict[str, Any]:
     """What must agree for a run to go on from a state, by the names a message gives it."""
     splits = hashlib.sha256(groups.numpy().tobytes())
@@ -351,6 +387,8 @@ def _fingerprint(
         "node features": union.num_features,
         "models": len(jobs),
         "folds": splits.hexdigest()[:12],
+        "metric": metric,
+        "task": str(union.known_task),
         "lgan": __version__,
         **{f"model {key}": _one_or_all([a[key] for a in abouts]) for key in abouts[0]},
     }

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -12,12 +12,15 @@ import torch
 from torch import Tensor
 
 from lgan.data.cache import replaced
+from lgan.task import METRICS
 from lgan.train import selection
 from lgan.train.selection import RULES, Selected
 
 __all__ = ["CVResult", "over_seeds", "rounded"]
 
-FORMAT = 1
+# Format 1 holds right answers only, no task and no predictions.
+FORMAT = 2
+CURVES = {"test": "fold_sizes", "inner_test": "fold_sizes", "inner_validation": "inner_sizes"}
 
 
 @dataclass(frozen=True)
@@ -29,13 +32,18 @@ class CVResult:
         model: Name of the model and its options.
         config: Settings of the training.
         fold_sizes: Graphs in every test fold.
-        test: Right answers on the test fold ``[folds, epochs]``.
+        test: The metric on the test fold ``[folds, epochs]``.
         loss: Training loss ``[folds, epochs]``.
         inner_sizes: Graphs in every inner hold-out; empty if there was none.
-        inner_test: Right answers on the test fold of the models with an inner hold-out.
-        inner_validation: Right answers of these models on their hold-out.
+        inner_test: The metric on the test fold of the models with an inner hold-out.
+        inner_validation: The metric of these models on their hold-out.
         seconds: Time of every epoch, all models together ``[epochs]``.
         info: Folds, environment, memory: whatever a reader of the record needs.
+        metric: Name of the metric.
+        task: The task as JSON; empty where classes have no names.
+        predictions: By rule, ``gin`` and ``fair``: what the models said of the graphs of their
+            test fold at the epoch that the rule selects ``[G, C]`` or ``[G, T]``, NaN for a graph
+            in none. Probabilities, or numbers in the units of the targets.
     """
 
     dataset: str
@@ -49,6 +57,9 @@ class CVResult:
     inner_validation: Tensor
     seconds: Tensor
     info: dict[str, Any] = field(default_factory=dict)
+    metric: str = "accuracy"
+    task: dict[str, Any] = field(default_factory=dict)
+    predictions: dict[str, Tensor] = field(default_factory=dict)
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -64,38 +75,52 @@ class CVResult:
                 "The rule 'fair' needs an inner hold-out, and this run has none. "
                 "Run again with `fair=True` (`--fair`)."
             )
+        higher = METRICS[self.metric].higher_is_better
         if rule == "fair":
-            return selection.fair(
-                _share(self.inner_test, self.fold_sizes),
-                _share(self.inner_validation, self.inner_sizes),
-            )
-        test = _share(self.test, self.fold_sizes)
-        return selection.gin(test) if rule == "gin" else selection.fold_max(test)
+            return selection.fair(self.inner_test, self.inner_validation, higher=higher)
+        read = selection.gin if rule == "gin" else selection.fold_max
+        return read(self.test, higher=higher)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, with the results by every rule beside the curves they come from."""
         plain: dict[str, Any] = {"format": FORMAT}
-        plain["results"] = {rule: asdict(self.selected(rule)) for rule in self.rules}
-        for name, value in self.__dict__.items():
-            plain[name] = value.tolist() if isinstance(value, Tensor) else value
+        plain["results"] = {rule: self.selected(rule).to_json() for rule in self.rules}
+        plain |= {k: v.tolist() if isinstance(v, Tensor) else v for k, v in self.__dict__.items()}
+        counts = {name: _right_answers(getattr(self, name), getattr(self, sizes))
+                  for name, sizes in CURVES.items()}  # fmt: skip
+        whole = {name: curve for name, curve in counts.items() if curve is not None}
+        plain["unit"] = "right answers" if len(whole) == len(CURVES) else "metric"
+        for name in CURVES:
+            rows = whole[name] if plain["unit"] == "right answers" else plain[name]
+            plain[name] = [rounded(row, 9) for row in rows]
         plain["loss"] = [rounded(row, 5) for row in plain["loss"]]
         plain["seconds"] = rounded(plain["seconds"], 4)
+        plain["predictions"] = {
+            rule: [rounded(row, 6) for row in rows.tolist()]
+            for rule, rows in self.predictions.items()
+        }
         return plain
 
     @staticmethod
     def from_json(plain: dict[str, Any]) -> "CVResult":
         """The result back from :meth:`to_json`."""
-        if plain.get("format") != FORMAT:
+        if plain.get("format") not in (1, FORMAT):
             raise ValueError(
-                f"Expected a record of format {FORMAT}, got {plain.get('format')}. "
+                f"Expected a record of format 1 to {FORMAT}, got {plain.get('format')}. "
                 "Read it with the version of lgan that wrote it, or run it again."
             )
-        values = {k: v for k, v in plain.items() if k not in ("format", "results")}
-        for name in ("test", "inner_test", "inner_validation"):
-            curve = torch.tensor(values[name], dtype=torch.int64)
-            values[name] = curve.reshape(-1, len(values["seconds"]))  # [0, E] where there is none
-        loss = [[math.nan if v is None else v for v in row] for row in values["loss"]]
-        values["loss"], values["seconds"] = torch.tensor(loss), torch.tensor(values["seconds"])
+        values = {k: v for k, v in plain.items() if k not in ("format", "results", "unit")}
+        epochs = len(values["seconds"])
+        for name, sizes in CURVES.items():
+            curve = _matrix(values[name]).reshape(-1, epochs)  # [0, E] where there is none
+            if plain.get("unit", "right answers") == "right answers":
+                size = values[sizes][: curve.size(0)]
+                curve = curve / torch.tensor(size, dtype=torch.float64)[:, None]
+            values[name] = curve
+        values["loss"] = _matrix(values["loss"]).float()
+        values["seconds"] = torch.tensor(values["seconds"])
+        predictions = values.get("predictions", {})
+        values["predictions"] = {rule: _matrix(rows).float() for rule, rows in predictions.items()}
         return CVResult(**values)
 
     def save(self, path: Path | str) -> None:
@@ -118,10 +143,18 @@ def over_seeds(results: Sequence[CVResult]) -> dict[str, dict[str, float]]:
     }
 
 
-def rounded(values: list[float], digits: int) -> list[float | None]:
+def rounded(values: Sequence[float], digits: int) -> list[float | None]:
     """Numbers for a record; JSON has no word for those that are not finite but ``null``."""
     return [round(value, digits) if math.isfinite(value) else None for value in values]
 
 
-def _share(right: Tensor, sizes: list[int]) -> Tensor:
-    return right.double() / torch.tensor(sizes, dtype=torch.float64)[:, None]
+def _right_answers(share: Tensor, sizes: list[int]) -> list[list[float]] | None:
+    """A curve as whole numbers of right answers, which are short and exact, where it is that."""
+    size = torch.tensor(sizes[: share.size(0)], dtype=torch.float64)[:, None]
+    whole = (share * size).round()
+    return whole.long().tolist() if torch.equal(whole / size, share.double()) else None
+
+
+def _matrix(rows: list[list[float | None]]) -> Tensor:
+    known = [[math.nan if value is None else value for value in row] for row in rows]
+    return torch.tensor(known, dtype=torch.float64)

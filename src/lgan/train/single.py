@@ -8,10 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lgan.data.splits import check_folds, drawn_folds
 from lgan.graph import GraphUnion
+from lgan.task import TargetScale
 from lgan.train.config import TrainConfig
 from lgan.train.environment import environment, peak_memory
+from lgan.train.folds import choose_groups
 from lgan.train.loop import OnEpoch, Variant, held_out_job, train_together
 from lgan.train.memory import check_weights_fit, outline
 from lgan.train.result import rounded
@@ -27,13 +28,26 @@ class Trained:
 
     Attributes:
         state: Its weights and statistics.
-        accuracy: Accuracy on the held-out part after the last epoch.
+        score: The metric on the held-out part after the last epoch.
         info: Settings, curves, environment.
+        scale: Mean and deviation of numeric targets in its training part: its outputs are in these
+            units.
     """
 
     state: dict[str, Tensor]
-    accuracy: float
+    score: float
     info: dict[str, Any]
+    scale: TargetScale | None = None
+
+    @property
+    def accuracy(self) -> float:
+        """The score of a model that was measured by its accuracy."""
+        if self.info["metric"] != "accuracy":
+            raise ValueError(
+                f"The model was measured by {self.info['metric']}, not by accuracy. Read `score`, "
+                "or train it with `metric='accuracy'`."
+            )
+        return self.score
 
 
 def train_one(
@@ -42,6 +56,7 @@ def train_one(
     *,
     folds: int | Tensor = 10,
     config: TrainConfig | None = None,
+    metric: str | None = None,
     captured: bool = True,
     device: torch.device | None = None,
     output: Path | str | None = None,
@@ -58,6 +73,7 @@ def train_one(
         union: The data set, on the device to train on.
         folds: Number of stratified folds the held-out part is one of, or the fold of every graph.
         config: Settings.
+        metric: Name of the metric, see :func:`lgan.cross_validate`.
         captured: Use CUDA graphs on a GPU; the model must not synchronise.
         device: Where to train; by default where the data set is.
         output: Folder for the state after every epoch.
@@ -66,9 +82,7 @@ def train_one(
         on_epoch: Called after every epoch.
     """
     config = config or TrainConfig()
-    y = union.y.cpu()
-    fold = drawn_folds(union.name, y, folds, config.seed) if isinstance(folds, int) else folds.cpu()
-    check_folds(fold, y)
+    fold, _ = choose_groups(union, folds, config.seed)
     place = device or union.device
     check_weights_fit(outline(factory), place)
     job = held_out_job(fold, 0, seed=config.seed)
@@ -78,6 +92,7 @@ def train_one(
             [Variant(factory, config, model or {})],
             [job],
             groups=fold,
+            metric=metric,
             captured=captured,
             device=device,
             state=None if output is None else Path(output) / "state-0.safetensors",
@@ -88,11 +103,14 @@ def train_one(
     info = {
         "held_out": held_out,
         "held_out_graphs": job.test.tolist(),
-        "test": curves.test[0].tolist(),
+        "metric": curves.metric.name,
+        "test": rounded(curves.test[0].tolist(), 7),
         "loss": rounded(curves.loss[0].tolist(), 5),
         "config": asdict(config),
         "seconds": round(float(curves.seconds.sum()), 3),
         "environment": environment(place),
         "peak_memory": peak_memory(place),
     }
-    return Trained(unstack(stacked, 0), int(curves.test[0, -1]) / held_out, info)
+    regression = union.known_task.kind == "regression"
+    scale = TargetScale.fit(union.y.cpu(), job.train) if regression else None
+    return Trained(unstack(stacked, 0), float(curves.test[0, -1]), info, scale)

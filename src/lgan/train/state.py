@@ -93,7 +93,8 @@ class RunState:
             )
         if metadata.get("checksum") != checksum(stored):
             raise _damaged(self.path, "its tensors do not have the checksum they were saved with")
-        if (name := not_finite(stored)) is not None:
+        weights = {n: t for n, t in stored.items() if not n.startswith("curves.")}
+        if (name := not_finite(weights)) is not None:
             raise _damaged(self.path, f"`{name}` is not finite")
         for name, value in now.items():
             value.copy_(stored[name])

@@ -1,0 +1,79 @@
+"""What models side by side are trained for and judged by: loss, link and metric of their task."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from lgan.task import Metric, TargetScale, Task
+from lgan.train.config import ClassWeight
+
+__all__ = ["Objective"]
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The task of a run, with what it knows of every model's own training part.
+
+    Attributes:
+        task: What is to be predicted.
+        metric: By which epochs are chosen.
+        y: The targets, on the host, ``[G]`` or ``[G, T]``.
+        scale: Mean and deviation of numeric targets in every training part ``[K, T]``.
+        class_weight: Weight of every class in every training part, ``[K, C]`` or ``[K, T, 2]``.
+    """
+
+    task: Task
+    metric: Metric
+    y: Tensor
+    scale: TargetScale | None = None
+    class_weight: Tensor | None = None
+
+    @staticmethod
+    def of(
+        task: Task, metric: Metric, y: Tensor, seen: Tensor, class_weight: ClassWeight = "none"
+    ) -> "Objective":
+        """The objective of models that train on the graphs ``seen [K, G]``."""
+        y, seen = y.cpu(), seen.cpu()
+        regression = task.kind == "regression"
+        weight = None if class_weight == "none" else task.balanced_class_weight(y, seen)
+        return Objective(task, metric, y, TargetScale.fit(y, seen) if regression else None, weight)
+
+    def to(self, device: torch.device) -> "Objective":
+        """The same with scale and weights on another device; the targets stay on the host."""
+        return Objective(
+            self.task,
+            self.metric,
+            self.y,
+            None if self.scale is None else self.scale.to(device),
+            None if self.class_weight is None else self.class_weight.to(device),
+        )
+
+    def loss(self, out: Tensor, y: Tensor, seen: Tensor) -> Tensor:
+        """The loss of every model ``[K]``: the mean over the targets that are there of the graphs
+        it may see.
+
+        Nothing here waits for the device, so that a step can be captured.
+
+        Args:
+            out: Outputs ``[K, B, O]``.
+            y: Targets of the batch.
+            seen: Whether a model may see a graph ``[K, B]``, as numbers.
+        """
+        each = self.task.loss(out, y, scale=self.scale, class_weight=self.class_weight)
+        weight = seen[..., None] * self.task.present(y)  # [K, B, T]
+        weight = weight / weight.sum((1, 2), keepdim=True).clamp(min=1)
+        return (each * weight).sum((1, 2))
+
+    def predictions(self, outputs: Sequence[Tensor]) -> list[Tensor]:
+        """What a person reads off the outputs of every model for its own graphs ``[n, O]``."""
+        scales = [
+            None if self.scale is None else TargetScale(self.scale.mean[k], self.scale.std[k])
+            for k in range(len(outputs))
+        ]
+        return [self.task.link(out, scale) for out, scale in zip(outputs, scales, strict=True)]
+
+    def score(self, graphs: Tensor, prediction: Tensor) -> float:
+        """The metric of predictions for some graphs; NaN where these do not define it."""
+        return self.metric(self.y[graphs].numpy(), prediction.numpy())
