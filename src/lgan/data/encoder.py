@@ -157,6 +157,7 @@ class Encoder:
             triangles=triangles,
             pair_code=pair_code,
             name=raw.name,
+            task=self.task,
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """A data set ready for training, from its cache where there is one."""
 
+import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from lgan.data.mirror import fetch
 from lgan.data.raw import RawGraphs
 from lgan.data.sources import is_path, load_raw
 from lgan.graph import GraphUnion, Lift
+from lgan.task import Task
 
 __all__ = ["fit_encoder", "load", "prepared_path"]
 
@@ -110,9 +112,13 @@ def load(
         with locked(path):
             if not path.exists():  # another process may have made it while this one waited
                 union = build()
-                save_tensors(path, union.tensors(), {"name": source, "version": __version__})
+                known = json.dumps(None if union.task is None else union.task.to_json())
+                metadata = {"name": source, "version": __version__, "task": known}
+                save_tensors(path, union.tensors(), metadata)
                 return union
-    return GraphUnion.from_tensors(load_tensors(path)[0], source)
+    tensors, metadata = load_tensors(path)
+    plain = json.loads(metadata.get("task", "null"))
+    return GraphUnion.from_tensors(tensors, source, plain and Task.from_json(plain))
 
 
 def fit_encoder(

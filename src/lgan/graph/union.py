@@ -140,13 +140,14 @@ class GraphUnion:
         triangles: bool = True,
         pair_code: str = "none",
         name: str = "",
+        task: Task | None = None,
     ) -> "GraphUnion":
         """Merge twins, list triangles, lay out the ego line graphs of all graphs at once.
 
         Args:
             x: Node features, ``[N]`` categories or ``[N, F]``.
             pair_index: Canonical pairs of the union ``[2, P]``.
-            y: Classes ``[G]``.
+            y: Classes ``[G]``, or targets ``[G, T]``.
             node_ptr: Where the nodes of each graph begin ``[G + 1]``.
             num_features: Features, or categories.
             num_classes: Classes.
@@ -154,12 +155,13 @@ class GraphUnion:
             triangles: List them; without ``compress`` a model that never reads them can do without.
             pair_code: Level of structural codes that the pairs carry.
             name: Name of the data set.
+            task: What is to be predicted.
         """
         num_nodes = int(node_ptr[-1])
         if x.size(0) != num_nodes:
             raise ValueError(f"`x` must have {num_nodes} rows, one a node, got {x.size(0)}.")
-        if y.numel() != node_ptr.numel() - 1:
-            raise ValueError(f"`y` must have {node_ptr.numel() - 1} entries, got {y.numel()}.")
+        if y.size(0) != node_ptr.numel() - 1:
+            raise ValueError(f"`y` must have {node_ptr.numel() - 1} entries, got {y.size(0)}.")
         if x.is_floating_point() and not bool(torch.isfinite(x).all()):
             raise ValueError("`x` must be finite, got NaN or infinite values. Clean the features.")
         if compress:
@@ -182,6 +184,7 @@ class GraphUnion:
             lines=compact,
             original_nodes=num_nodes,
             name=name,
+            task=task,
         )
 
     def tensors(self) -> dict[str, Tensor]:
@@ -195,7 +198,9 @@ class GraphUnion:
         return stored | cells_to_tensors(self.cells)
 
     @staticmethod
-    def from_tensors(stored: dict[str, Tensor], name: str = "") -> "GraphUnion":
+    def from_tensors(
+        stored: dict[str, Tensor], name: str = "", task: Task | None = None
+    ) -> "GraphUnion":
         """The data set back from :meth:`tensors`."""
         num_features, num_classes, original_nodes = stored["numbers"].tolist()
         kept = {name: stored[name] for name in (*FIELDS, *CODES) if name in stored}
@@ -210,6 +215,7 @@ class GraphUnion:
             original_nodes=original_nodes,
             name=name,
             cells=cells_from_tensors(stored),
+            task=task,
         )
 
     def lifted(self, lift: "Lift", progress: Callable[[float], None] | None = None) -> "GraphUnion":
