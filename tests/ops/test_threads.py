@@ -40,11 +40,11 @@ def _everything(models: int, width: int) -> list[torch.Tensor]:
 
 
 @pytest.mark.parametrize("models", [1, 2, 5])
-@pytest.mark.parametrize("width", [7, 40])
+@pytest.mark.parametrize("width", [7, 20, 40, 50])
 def test_the_number_of_threads_changes_no_bit(models, width, threads):
     threads(1)
     alone = _everything(models, width)
-    for count in (2, 3):
+    for count in (2, 3, 4):
         threads(count)
         for got, expected in zip(_everything(models, width), alone, strict=True):
             assert torch.equal(got, expected)
