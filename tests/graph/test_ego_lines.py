@@ -180,5 +180,5 @@ def test_a_pair_index_of_wrong_shape_is_refused_with_the_remedy():
         pair_triangles=torch.zeros(3),
         multiplicity=torch.ones(2),
     )
-    with pytest.raises(ValueError, match=r"shape \[2, P\], got \[3\].*EgoLineGraph"):
+    with pytest.raises(ValueError, match=r"shape \[2, \*\], got \[3\].*EgoLineGraph"):
         EgoLines.from_data(graph)

@@ -131,8 +131,8 @@ def test_a_union_survives_a_trip_through_its_tensors():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"x": torch.ones(2, 1)}, r"`x` must have 3 rows, one a node, got 2"),
-        ({"y": torch.zeros(2)}, r"`y` must have 1 entries, got 2"),
+        ({"x": torch.ones(2, 1)}, r"`x` must have 3 rows, got shape \[2, 1\]"),
+        ({"y": torch.zeros(2).long()}, r"`y` must have 1 rows, got shape \[2\]"),
         ({"x": torch.tensor([[1.0], [float("nan")], [0.0]])}, r"must be finite, got NaN"),
         ({"x": torch.tensor([[1.0], [float("inf")], [0.0]])}, r"must be finite.*infinite"),
     ],

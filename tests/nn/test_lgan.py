@@ -315,7 +315,7 @@ def test_no_grad_gives_the_same_values_without_a_graph():
     with torch.no_grad():
         out = model(graph)
     assert not out.requires_grad
-    assert torch.equal(out, model(graph))
+    torch.testing.assert_close(out, model(graph), rtol=1e-12, atol=1e-12)
 
 
 def test_reset_draws_all_weights_anew():
@@ -353,9 +353,9 @@ def test_a_graph_without_the_transform_is_refused_with_the_remedy():
 @pytest.mark.parametrize(
     ("x", "message"),
     [
-        (torch.ones(3, 4).double(), r"shape \[3, 3\], got \[3, 4\].*`in_channels`"),
-        (torch.ones(3).double(), r"shape \[3, 3\], got \[3\]"),
-        (torch.ones(2, 3).double(), r"each of 3 nodes, got \[2, 3\].*EgoLineGraph"),
+        (torch.ones(3, 4).double(), r"3 columns, got shape \[3, 4\].*`in_channels`"),
+        (torch.ones(3).double(), r"3 columns, got shape \[3\]"),
+        (torch.ones(2, 3).double(), r"each of 3 nodes, got shape \[2, 3\].*EgoLineGraph"),
         (torch.ones(3, 3).long(), r"category ids.*got \[3, 3\]"),
         (torch.tensor([0, 1, 3]), "categories from 0 to 2, got 0 to 3.*`in_channels`"),
         (torch.tensor([0, 1, -1]), "categories from 0 to 2, got -1 to 1"),

@@ -164,7 +164,7 @@ def test_models_side_by_side_compute_what_they_compute_alone(options, kind, name
         together.train(training)
         together.zero_grad()
         x.grad = None
-        out = together(x, lines, weight)
+        out = together(x, lines, node_weight=weight)
         direction = torch.randn_like(out)
         (out * direction).sum().backward()
         at_x = []
@@ -173,7 +173,7 @@ def test_models_side_by_side_compute_what_they_compute_alone(options, kind, name
             layer.zero_grad()
             own_x = x[k] if kind == "own" else x
             own_x = own_x.detach().requires_grad_(x.requires_grad)
-            own = layer(own_x, lines, weight[k])
+            own = layer(own_x, lines, node_weight=weight[k])
             _assert_close(out[k], own)
             (own * direction[k]).sum().backward()
             at_x.append(own_x.grad)
@@ -208,7 +208,7 @@ def test_nodes_of_weight_zero_do_not_enter_the_statistics():
     alone = copy.deepcopy(layer)
     weight = torch.tensor([1] * 9 + [0] * 10)
     lines = EgoLines.from_edge_index(reference.edge_index(graph), 19)
-    together = layer(x, lines, weight)
+    together = layer(x, lines, node_weight=weight)
     _assert_close(together[:9], alone(x[:9], reference.edge_index(GRAPHS["random"])))
     for got, expected in zip(layer.buffers(), alone.buffers(), strict=True):
         _assert_close(got, expected)

@@ -5,7 +5,7 @@ from lgan.graph.edges import undirected_pairs, validate_edge_index
 from lgan.graph.ego_lines import EgoLines
 from lgan.graph.triangles import triangles
 from lgan.graph.twins import twin_classes
-from lgan.graph.union import GraphBatch, GraphUnion, Lift
+from lgan.graph.union import GraphBatch, GraphUnion, Lift, graph_ptr
 
 __all__ = [
     "Cells",
@@ -13,6 +13,7 @@ __all__ = [
     "GraphBatch",
     "GraphUnion",
     "Lift",
+    "graph_ptr",
     "triangles",
     "twin_classes",
     "undirected_pairs",

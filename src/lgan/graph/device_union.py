@@ -107,11 +107,17 @@ class DeviceUnion:
             multiplicity=multiplicity,
             code_table=code_table,
             code_rows=code_rows,
+            _trusted=True,
         )
         known = Incidence(pair_index, multiplicity, ptr, opposite_index, triangles, by_node)
         batch.__dict__.update(incidence=known, **self.known)
         return GraphBatch(
-            x=self.x[nodes.source], y=self.y[ids], ptr=nodes.ptr, ids=ids, lines=batch
+            x=self.x[nodes.source],
+            y=self.y[ids],
+            ptr=nodes.ptr,
+            ids=ids,
+            lines=batch,
+            _trusted=True,
         )
 
     def _range(self, kind: str, ids: Tensor, room: int) -> "_Range":

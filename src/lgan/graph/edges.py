@@ -7,40 +7,77 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-__all__ = ["Integers", "neighbour_lists", "undirected_pairs", "validate_edge_index"]
+__all__ = [
+    "INDICES",
+    "INTEGERS",
+    "Integers",
+    "check_ids",
+    "check_integers",
+    "neighbour_lists",
+    "undirected_pairs",
+    "validate_edge_index",
+]
 
 Integers = NDArray[np.integer[Any]]
 
-_INTEGERS = (torch.int64, torch.int32, torch.int16, torch.uint8, torch.int8)
+# Bytes would be read as a mask where they index, so that structures hold none.
+INDICES = (torch.int64, torch.int32)
+INTEGERS = (*INDICES, torch.int16, torch.uint8, torch.int8)
+
+
+def check_integers(
+    name: str,
+    value: Any,
+    shape: tuple[int | None, ...],
+    *,
+    device: torch.device | None = None,
+    remedy: str,
+) -> None:
+    """Raise an error unless a field holds indices in this shape, where ``None`` is any size."""
+    if not isinstance(value, Tensor):
+        raise TypeError(f"`{name}` must be a tensor, got {type(value).__name__}. {remedy}")
+    if value.dtype not in INDICES:
+        raise TypeError(f"`{name}` must hold int32 or int64, got {value.dtype}. {remedy}")
+    sizes = zip(value.shape, shape, strict=False)
+    if value.dim() != len(shape) or any(wanted not in (None, got) for got, wanted in sizes):
+        text = ", ".join("*" if size is None else str(size) for size in shape)
+        raise ValueError(f"`{name}` must have shape [{text}], got {list(value.shape)}. {remedy}")
+    if device is not None and value.device != device:
+        raise ValueError(f"`{name}` must be on {device}, got {value.device}. {remedy}")
+
+
+def check_ids(name: str, value: Tensor, num_nodes: int) -> None:
+    """Raise an error unless ``value`` is ``[2, E]`` integers in ``0 … num_nodes - 1``."""
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"`{name}` must be a tensor, got {type(value).__name__}. "
+            "Pass `torch.tensor(edges).t()` for a list of edges."
+        )
+    if value.dim() != 2 or value.size(0) != 2:
+        raise ValueError(
+            f"`{name}` must have shape [2, E], got {list(value.shape)}. "
+            "Each column is an edge; transpose a list of edges with `.t()`."
+        )
+    if value.dtype not in INTEGERS:
+        raise TypeError(
+            f"`{name}` must hold integers (int64), got {value.dtype}. "
+            f"Convert it with `{name}.long()`."
+        )
+    if num_nodes < 0:
+        raise ValueError(f"`num_nodes` must be 0 or more, got {num_nodes}.")
+    if value.numel() == 0:
+        return
+    low, high = (int(bound) for bound in torch.aminmax(value))
+    if low < 0 or high >= num_nodes:
+        raise ValueError(
+            f"`{name}` must hold node ids from 0 to {num_nodes - 1}, got {low} to {high}. "
+            "Set `num_nodes` to the number of nodes, isolated ones included."
+        )
 
 
 def validate_edge_index(edge_index: Tensor, num_nodes: int) -> None:
     """Raise an error unless ``edge_index`` is ``[2, E]`` integers in ``0 … num_nodes - 1``."""
-    if not isinstance(edge_index, Tensor):
-        raise TypeError(
-            f"`edge_index` must be a tensor, got {type(edge_index).__name__}. "
-            "Pass `torch.tensor(edges).t()` for a list of edges."
-        )
-    if edge_index.dim() != 2 or edge_index.size(0) != 2:
-        raise ValueError(
-            f"`edge_index` must have shape [2, E], got {list(edge_index.shape)}. "
-            "Each column is an edge; transpose a list of edges with `.t()`."
-        )
-    if edge_index.dtype not in _INTEGERS:
-        raise TypeError(
-            f"`edge_index` must hold integers (int64), got {edge_index.dtype}. "
-            "Convert it with `edge_index.long()`."
-        )
-    if num_nodes < 0:
-        raise ValueError(f"`num_nodes` must be 0 or more, got {num_nodes}.")
-    if edge_index.numel() == 0:
-        return
-    low, high = (int(bound) for bound in torch.aminmax(edge_index))
-    if low < 0 or high >= num_nodes:
-        raise ValueError(
-            f"`edge_index` must hold node ids from 0 to {num_nodes - 1}, got {low} to {high}. "
-            "Set `num_nodes` to the number of nodes, isolated ones included."
-        )
+    check_ids("edge_index", edge_index, num_nodes)
 
 
 def undirected_pairs(edge_index: Tensor, num_nodes: int) -> Tensor:

@@ -6,14 +6,15 @@ is the incidence ``B_t`` of nodes and pairs and the second, ``B_n``, says which 
 ``t`` in a triangle. Both follow from four small arrays; see ``graph/README.md``.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import InitVar, dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from lgan.graph.edges import undirected_pairs
+from lgan.graph.checks import check_edges, check_lines, check_pairs
+from lgan.graph.edges import check_integers, undirected_pairs
 from lgan.graph.pair_codes import code_features, knot_weights, pair_codes, spread_channels
 from lgan.graph.segments import group_by, lengths_to_ptr
 from lgan.graph.triangles import Backend, opposite_nodes, pair_triangles
@@ -32,8 +33,11 @@ FIELDS = ("pair_index", "opposite_index", "opposite_count", "pair_triangles", "m
 class EgoLines:
     """The pairs of a graph and what lies opposite them.
 
+    The fields are checked when the object is made, so that compiled loops can trust them; what is
+    cut from a checked structure is passed as ``_trusted`` and not checked again.
+
     A node may stand for ``k`` true twins. A class with ``k ≥ 2`` then has a pair with itself,
-    listed as ``(c, c)``, and the entries of the two matrices are counts (DESIGN, section 2).
+    listed as ``(c, c)``, and the entries of the two matrices are counts, see ``graph/README.md``.
 
     Attributes:
         num_nodes: Number of nodes (classes, where twins are merged).
@@ -60,6 +64,11 @@ class EgoLines:
     code_rows: Tensor | None = None
     mask: Tensor | None = None
     side_mask: Tensor | None = None
+    _trusted: InitVar[bool] = False
+
+    def __post_init__(self, _trusted: bool) -> None:
+        if not _trusted:
+            check_lines(self)
 
     @property
     def num_pairs(self) -> int:
@@ -85,6 +94,9 @@ class EgoLines:
         """The ego line graphs of canonical pairs; the graph of twin classes if multiplicities
         are given, the pairs ``(c, c)`` then included.
         """
+        check_pairs(pair_index, num_nodes, loops=multiplicity is not None)
+        if multiplicity is not None:
+            check_integers("multiplicity", multiplicity, (num_nodes,), remedy="Count every node.")
         device = pair_index.device
         num_pairs = pair_index.size(1)
         own = pair_index[0] == pair_index[1]
@@ -124,6 +136,7 @@ class EgoLines:
             opposite_count=count.to(torch.int32),
             pair_triangles=tau.to(torch.int32),
             multiplicity=k,
+            _trusted=multiplicity is None,
         )
 
     @staticmethod
@@ -137,6 +150,7 @@ class EgoLines:
             num_nodes: Number of original nodes.
             x: Node features; only nodes with equal features are merged.
         """
+        check_pairs(pair_index, num_nodes)
         node_class = twin_classes(pair_index, num_nodes, x)
         size = torch.bincount(node_class)
         classes = size.numel()
@@ -159,15 +173,12 @@ class EgoLines:
                 f"The graph has no field `{missing[0]}`: its line graphs were not built. "
                 "Apply the transform `lgan.EgoLineGraph()` to the data first."
             )
-        pair_index = data.pair_index
-        if pair_index.dim() != 2 or pair_index.size(0) != 2:
-            raise ValueError(
-                f"`pair_index` must have shape [2, P], got {list(pair_index.shape)}. "
-                "Add the transform `lgan.EgoLineGraph()`."
-            )
         stored = {field: getattr(data, field) for field in FIELDS}
-        code = getattr(data, "pair_code", None)
-        return EgoLines(num_nodes=data.multiplicity.numel(), **stored, code_table=code)
+        nodes = data.multiplicity.numel() if isinstance(data.multiplicity, Tensor) else 0
+        lines = EgoLines(num_nodes=nodes, **stored, code_table=getattr(data, "pair_code", None))
+        if getattr(data, "edge_index", None) is not None:
+            check_edges(data.edge_index, lines)
+        return lines
 
     def coded(self, level: str) -> "EgoLines":
         """The same structure with the structural code of every pair, each code stored once.
@@ -180,7 +191,7 @@ class EgoLines:
         codes = pair_codes(self.pair_index, self.num_nodes, level, multiplicity=self.multiplicity)
         found, rows = torch.unique(codes, dim=0, return_inverse=True)
         table = code_features(found, level)
-        return replace(self, code_table=table, code_rows=rows.to(torch.int32))
+        return replace(self, code_table=table, code_rows=rows.to(torch.int32), _trusted=True)
 
     def codes_of(self, pairs: Tensor) -> tuple[Tensor | None, Tensor | None]:
         """The table and rows of some pairs ``[p]``.
@@ -204,17 +215,17 @@ class EgoLines:
         moved: dict[str, Any] = {
             name: v.to(device) for name, v in values.items() if isinstance(v, Tensor)
         }
-        return replace(self, **moved)
+        return replace(self, **moved, _trusted=True)
 
     @cached_property
     def incidence(self) -> Incidence:
         """The same structure as the kernels read it."""
         return Incidence(
             pairs=self.pair_index.to(torch.int32).contiguous(),
-            multiplicity=self.multiplicity.to(torch.int32),
+            multiplicity=self.multiplicity.to(torch.int32).contiguous(),
             ptr=lengths_to_ptr(self.opposite_count),
-            opposite=self.opposite_index.to(torch.int32),
-            triangles=self.pair_triangles.to(torch.int32),
+            opposite=self.opposite_index.to(torch.int32).contiguous(),
+            triangles=self.pair_triangles.to(torch.int32).contiguous(),
             mask=self.mask,
             side_mask=self.side_mask,
         )
@@ -254,7 +265,7 @@ class EgoLines:
             )
         if side_mask is None:
             side_mask = self.side_product(mask)
-        return replace(self, mask=mask, side_mask=side_mask)
+        return replace(self, mask=mask, side_mask=side_mask, _trusted=True)
 
     def side_product(self, mask: Tensor) -> Tensor:
         """The product of a mask over the triangle of every entry of ``opposite_index``."""
@@ -280,6 +291,7 @@ class EgoLines:
         Listing triangles is most of the work on dense graphs. Their counts are -1, so that a
         model which does read them says so instead of being silently wrong.
         """
+        check_pairs(pair_index, num_nodes)
         nothing = torch.zeros(pair_index.size(1), dtype=torch.int32, device=pair_index.device)
         return EgoLines(
             num_nodes=num_nodes,
@@ -288,6 +300,7 @@ class EgoLines:
             opposite_count=nothing,
             pair_triangles=nothing - 1,
             multiplicity=torch.ones(num_nodes, dtype=torch.int32, device=pair_index.device),
+            _trusted=True,
         )
 
     @property

@@ -1,4 +1,4 @@
-"""Structural codes of pairs: a few integers per edge, computed once per graph (THEORY, section 5).
+"""Structural codes of pairs: a few integers per edge, computed once per graph.
 
 With ``k_q`` the number of K4 on the triangle ``t, p, q``, the code of an edge ``tp`` holds
 
@@ -23,6 +23,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from lgan.graph.checks import check_pairs
+from lgan.graph.edges import check_integers
 from lgan.graph.expansion import expand_classes
 from lgan.graph.pair_colours import pair_colours, refuse_dense
 from lgan.graph.rings import ring_counts
@@ -85,6 +87,9 @@ def pair_codes(
         [2, 2, 2, 2]
     """
     check_level(level)
+    check_pairs(pair_index, num_nodes, loops=True)
+    if multiplicity is not None:
+        check_integers("multiplicity", multiplicity, (num_nodes,), remedy="Count every node once.")
     num_pairs = pair_index.size(1)
     if level == "none" or num_pairs == 0:
         size = (num_pairs, len(LEVELS[level]))

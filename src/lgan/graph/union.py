@@ -1,18 +1,21 @@
 """Many graphs as one disjoint union, and batches of it as index ranges."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from lgan.graph.cells import Cells, batch_cells, cells_from_tensors, cells_to_tensors
+from lgan.graph.checks import REBUILD, check_cells, check_lines_in_graphs, check_pairs, check_ptr
+from lgan.graph.edges import check_integers
 from lgan.graph.ego_lines import FIELDS, EgoLines
 from lgan.graph.segments import concat_ranges, lengths_to_ptr
 from lgan.task import Kind, Task
 
-__all__ = ["GraphBatch", "GraphUnion", "Lift"]
+__all__ = ["GraphBatch", "GraphUnion", "Lift", "graph_ptr"]
 
 # Fields of the ego line graphs that a union with structural codes has beside the others.
 CODES = ("code_table", "code_rows")
@@ -40,6 +43,18 @@ class GraphBatch:
     lines: EgoLines
     node_weight: Tensor | None = None
     cells: dict[str, Cells] = field(default_factory=dict)
+    _trusted: InitVar[bool] = False
+
+    def __post_init__(self, _trusted: bool) -> None:
+        if not _trusted:
+            check_ptr(
+                "ptr", self.ptr, self.num_nodes, remedy="Cut batches with `GraphUnion.batch`."
+            )
+            check_cells(self.cells, self.ptr)
+
+    def weighted(self, node_weight: Tensor) -> "GraphBatch":
+        """The same batch whose nodes count so often in the statistics, ``[n]`` or ``[K, n]``."""
+        return replace(self, node_weight=node_weight, _trusted=True)
 
     @property
     def num_graphs(self) -> int:
@@ -72,6 +87,7 @@ class GraphBatch:
             lines=self.lines.to(device),
             node_weight=None if self.node_weight is None else self.node_weight.to(device),
             cells={name: family.to(device) for name, family in self.cells.items()},
+            _trusted=True,
         )
 
     @cached_property
@@ -108,17 +124,30 @@ class GraphUnion:
     name: str = ""
     cells: dict[str, Cells] = field(default_factory=dict)
     task: Task | None = None
-    _pair_ptr: Tensor = field(init=False, repr=False)
-    _opposite_ptr: Tensor = field(init=False, repr=False)
+    _trusted: InitVar[bool] = False
 
-    def __post_init__(self) -> None:
-        # Pairs are in lexicographic order and nodes in the order of the graphs, so the pairs of
-        # a graph, and what lies opposite them, are ranges too.
+    def __post_init__(self, _trusted: bool) -> None:
+        if _trusted:
+            return
+        check_ptr("node_ptr", self.node_ptr, self.lines.num_nodes, remedy="Build the union again.")
+        _check_rows("x", self.x, self.lines.num_nodes)
+        _check_rows("y", self.y, self.node_ptr.numel() - 1)
+        check_lines_in_graphs(self.lines, self.node_ptr, self.pair_ptr, self.opposite_ptr)
+        check_cells(self.cells, self.node_ptr)
+
+    # Pairs are in lexicographic order and nodes in the order of the graphs, so the pairs of a
+    # graph, and what lies opposite them, are ranges too.
+
+    @cached_property
+    def pair_ptr(self) -> Tensor:
+        """Where the pairs of each graph begin ``[G + 1]``."""
         first = self.lines.pair_index[0].contiguous()
-        pair_ptr = torch.searchsorted(first, self.node_ptr.to(first.dtype))
-        total = lengths_to_ptr(self.lines.opposite_count)
-        object.__setattr__(self, "_pair_ptr", pair_ptr)
-        object.__setattr__(self, "_opposite_ptr", total[pair_ptr])
+        return torch.searchsorted(first, self.node_ptr.to(first.dtype))
+
+    @cached_property
+    def opposite_ptr(self) -> Tensor:
+        """Where the nodes opposite the pairs of each graph begin ``[G + 1]``."""
+        return lengths_to_ptr(self.lines.opposite_count)[self.pair_ptr]
 
     def __repr__(self) -> str:
         return (
@@ -147,7 +176,7 @@ class GraphUnion:
         Args:
             x: Node features, ``[N]`` categories or ``[N, F]``.
             pair_index: Canonical pairs of the union ``[2, P]``.
-            y: Classes ``[G]``, or targets ``[G, T]``.
+            y: Classes ``[G]``, all -1 where they are unknown, or real targets ``[G, T]``.
             node_ptr: Where the nodes of each graph begin ``[G + 1]``.
             num_features: Features, or categories.
             num_classes: Classes.
@@ -157,13 +186,8 @@ class GraphUnion:
             name: Name of the data set.
             task: What is to be predicted.
         """
-        num_nodes = int(node_ptr[-1])
-        if x.size(0) != num_nodes:
-            raise ValueError(f"`x` must have {num_nodes} rows, one a node, got {x.size(0)}.")
-        if y.size(0) != node_ptr.numel() - 1:
-            raise ValueError(f"`y` must have {node_ptr.numel() - 1} entries, got {y.size(0)}.")
-        if x.is_floating_point() and not bool(torch.isfinite(x).all()):
-            raise ValueError("`x` must be finite, got NaN or infinite values. Clean the features.")
+        num_nodes = _check_parts(x, y, node_ptr, num_features, num_classes)
+        check_pairs(pair_index, num_nodes)
         if compress:
             lines, node_class = EgoLines.compressed(pair_index, num_nodes, x)
             first = torch.full((lines.num_nodes,), num_nodes, dtype=torch.int64)
@@ -174,7 +198,9 @@ class GraphUnion:
             lines = EgoLines.from_pairs(pair_index, num_nodes)
         else:
             lines = EgoLines.edges_only(pair_index, num_nodes)
-        compact = replace(lines.coded(pair_code), pair_index=lines.pair_index.to(torch.int32))
+        compact = replace(
+            lines.coded(pair_code), pair_index=lines.pair_index.to(torch.int32), _trusted=True
+        )
         return GraphUnion(
             x=x,
             y=y,
@@ -202,8 +228,12 @@ class GraphUnion:
         stored: dict[str, Tensor], name: str = "", task: Task | None = None
     ) -> "GraphUnion":
         """The data set back from :meth:`tensors`."""
+        for key in ("x", "y", "node_ptr", "numbers", *FIELDS):
+            if not isinstance(stored.get(key), Tensor):
+                raise ValueError(f"The data set has no tensor `{key}`. Prepare it again.")
+        check_integers("numbers", stored["numbers"], (3,), remedy="Prepare the data set again.")
         num_features, num_classes, original_nodes = stored["numbers"].tolist()
-        kept = {name: stored[name] for name in (*FIELDS, *CODES) if name in stored}
+        kept: dict[str, Any] = {name: stored[name] for name in (*FIELDS, *CODES) if name in stored}
         lines = EgoLines(num_nodes=stored["multiplicity"].numel(), **kept)
         return GraphUnion(
             x=stored["x"],
@@ -247,14 +277,9 @@ class GraphUnion:
     @cached_property
     def work_per_graph(self) -> Tensor:
         """What a layer has to touch in every graph: nodes, pairs, triangles, cells ``[G]``."""
-        ptrs = [self.node_ptr, self._pair_ptr, self._opposite_ptr]
+        ptrs = [self.node_ptr, self.pair_ptr, self.opposite_ptr]
         ptrs += [family.ptr for family in self.cells.values()]
         return torch.stack([torch.diff(ptr) for ptr in ptrs]).sum(0)
-
-    @property
-    def pair_ptr(self) -> Tensor:
-        """Where the pairs of each graph begin ``[G + 1]``."""
-        return self._pair_ptr
 
     @property
     def device(self) -> torch.device:
@@ -263,11 +288,11 @@ class GraphUnion:
 
     def to(self, device: torch.device | str) -> "GraphUnion":
         """The same data set on another device."""
-        moved = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
+        moved = {f.name: getattr(self, f.name) for f in fields(self)}
         for key in ("x", "y", "node_ptr", "lines"):
             moved[key] = moved[key].to(device)
         moved["cells"] = {name: family.to(device) for name, family in self.cells.items()}
-        return GraphUnion(**moved)
+        return GraphUnion(**moved, _trusted=True)
 
     def batch(self, ids: Tensor) -> GraphBatch:
         """The graphs ``ids`` as one disjoint union, without a loop over graphs.
@@ -275,6 +300,7 @@ class GraphUnion:
         Args:
             ids: Graphs ``[B]``, in any order, on the device of the union.
         """
+        self._check_graphs(ids)
         lines = self.lines
         start = self.node_ptr[ids]
         length = self.node_ptr[ids + 1] - start
@@ -282,13 +308,13 @@ class GraphUnion:
         shift = ptr[:-1] - start  # what to add to a node id of the union
         nodes = concat_ranges(start, length)
 
-        pair_start = self._pair_ptr[ids]
-        pair_length = self._pair_ptr[ids + 1] - pair_start
+        pair_start = self.pair_ptr[ids]
+        pair_length = self.pair_ptr[ids + 1] - pair_start
         pairs = concat_ranges(pair_start, pair_length)
         shift32 = shift.to(torch.int32)
 
-        opposite_start = self._opposite_ptr[ids]
-        opposite_length = self._opposite_ptr[ids + 1] - opposite_start
+        opposite_start = self.opposite_ptr[ids]
+        opposite_length = self.opposite_ptr[ids + 1] - opposite_start
         opposite = lines.opposite_index[concat_ranges(opposite_start, opposite_length)]
         table, rows = lines.codes_of(pairs)
         batch = EgoLines(
@@ -300,9 +326,86 @@ class GraphUnion:
             multiplicity=lines.multiplicity[nodes],
             code_table=table,
             code_rows=rows,
+            _trusted=True,
         )
         cells = batch_cells(self.cells, self.node_ptr, ids) if self.cells else {}
-        return GraphBatch(self.x[nodes], self.y[ids], ptr, ids, batch, cells=cells)
+        return GraphBatch(self.x[nodes], self.y[ids], ptr, ids, batch, cells=cells, _trusted=True)
+
+    def _check_graphs(self, ids: Tensor) -> None:
+        """Elsewhere than on the CPU a look at the ids would wait for the device."""
+        check_integers("ids", ids, (None,), remedy="Give the numbers of some graphs.")
+        if ids.device.type == "cpu" and ids.numel():
+            low, high = (int(bound) for bound in torch.aminmax(ids))
+            if low < 0 or high >= self.num_graphs:
+                raise ValueError(
+                    f"`ids` must hold graphs from 0 to {self.num_graphs - 1}, got {low} to {high}."
+                )
+
+
+def _check_parts(
+    x: Tensor, y: Tensor, node_ptr: Tensor, num_features: int, num_classes: int
+) -> int:
+    """Raise an error unless features and targets fit the graphs; the number of nodes."""
+    check_integers("node_ptr", node_ptr, (None,), remedy="Give where each graph begins.")
+    num_nodes = int(node_ptr[-1]) if node_ptr.numel() else 0
+    check_ptr("node_ptr", node_ptr, num_nodes, remedy="Give where each graph begins.")
+    _check_rows("x", x, num_nodes)
+    _check_rows("y", y, node_ptr.numel() - 1)
+    if x.is_floating_point() and not bool(torch.isfinite(x).all()):
+        raise ValueError("`x` must be finite, got NaN or infinite values. Clean the features.")
+    for name, value, number in (("x", x, num_features), ("y", y, num_classes)):
+        if value.dim() == 1 and value.is_floating_point():
+            raise TypeError(
+                f"`{name}` must hold numbers of categories or classes, got {value.dtype}. "
+                f"Convert it with `{name}.long()`, or give real values one row each."
+            )
+        if value.dim() == 1 and value.numel():
+            low, high = (int(bound) for bound in torch.aminmax(value))
+            unlabelled = name == "y" and high == -1
+            if (low < 0 or high >= number) and not unlabelled:
+                raise ValueError(
+                    f"`{name}` must hold numbers from 0 to {number - 1}, got {low} to {high}. "
+                    "Number categories and classes from 0 on, for example with "
+                    f"`torch.unique({name}, return_inverse=True)`."
+                )
+    return num_nodes
+
+
+def _check_rows(name: str, value: Any, rows: int) -> None:
+    if not isinstance(value, Tensor) or value.is_complex():
+        got = value.dtype if isinstance(value, Tensor) else type(value).__name__
+        raise TypeError(f"`{name}` must be a tensor of real numbers, got {got}.")
+    if value.dim() == 0 or value.size(0) != rows:
+        raise ValueError(
+            f"`{name}` must have {rows} rows, got shape {list(value.shape)}. "
+            "Give a row for every node and a target for every graph."
+        )
+
+
+def graph_ptr(data: Any, num_nodes: int, device: torch.device) -> Tensor:
+    """Where the nodes of each graph of a batch begin ``[B + 1]``; a graph alone begins at 0.
+
+    Args:
+        data: A PyG ``Data`` or ``Batch``, or a :class:`GraphBatch`.
+        num_nodes: Number of its nodes.
+        device: Where they are.
+    """
+    ptr, batch = getattr(data, "ptr", None), getattr(data, "batch", None)
+    if isinstance(data, GraphBatch):
+        return data.ptr
+    if ptr is not None:
+        check_ptr("ptr", ptr, num_nodes, remedy=f"Let PyG batch the graphs. {REBUILD}")
+        found: Tensor = ptr
+        return found
+    if batch is None:
+        return torch.tensor([0, num_nodes], device=device)
+    check_integers("batch", batch, (num_nodes,), remedy="Let PyG batch the graphs.")
+    if num_nodes and (bool((batch[1:] < batch[:-1]).any()) or int(batch[0]) < 0):
+        raise ValueError(
+            "`batch` must be sorted, graph after graph, from 0 on. Let PyG batch the graphs."
+        )
+    graphs = int(batch[-1]) + 1 if num_nodes else 0
+    return torch.searchsorted(batch, torch.arange(graphs + 1, device=batch.device))
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,11 @@
 from itertools import pairwise
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
-from lgan.graph import EgoLines
+from lgan.graph import EgoLines, GraphBatch, graph_ptr
 from lgan.nn.dropout import Dropout
+from lgan.nn.features import check_finite, checked_features
 from lgan.nn.lgan_conv import Branches, CodeMap, Comb, Fusion, LGANConv
 from lgan.nn.linear import Linear, one_hot
 from lgan.nn.readout import Readout, check_readout, skip_cat
@@ -119,51 +119,20 @@ class LGAN(nn.Module):
     def forward(self, data: Any) -> Tensor:
         """Outputs for every graph of a batch."""
         lines = EgoLines.from_data(data)
-        ptr = _graph_ptr(data, lines.num_nodes)
+        ptr = graph_ptr(data, lines.num_nodes, lines.multiplicity.device)
         weight = getattr(data, "node_weight", None)
         weight = lines.multiplicity if weight is None else weight
-        x = _features(data.x, self.in_channels, lines.num_nodes)
+        x = checked_features(data.x, self.in_channels, lines.num_nodes, self.head.weight)
+        if not isinstance(data, GraphBatch):  # whose features were checked with their union
+            check_finite(x)
         levels = []
         if self.include_input:
             levels.append(one_hot(x, self.in_channels).to(self.head.weight.dtype))
         for conv in self.convs:
-            x = conv(x, lines, weight)
+            x = conv(x, lines, node_weight=weight)
             levels.append(x)
         skip = skip_cat(levels, ptr, lines.multiplicity, self.readout)
         for linear in self.mlp:
             skip = linear(self.dropout(skip)).relu()
         out: Tensor = self.head(self.dropout(skip))
         return out
-
-
-def _features(x: Tensor | None, in_channels: int, num_nodes: int) -> Tensor:
-    if x is None:
-        raise ValueError(
-            "The graph has no node features `x`. "
-            "Add a transform such as `torch_geometric.transforms.Constant()` or `OneHotDegree`."
-        )
-    if x.size(0) != num_nodes:
-        raise ValueError(
-            f"`x` must have one row for each of {num_nodes} nodes, got {list(x.shape)}. "
-            "Rebuild the line graphs with `lgan.EgoLineGraph()` after changing the graph."
-        )
-    if x.is_floating_point() and (x.dim() != 2 or x.size(1) != in_channels):
-        raise ValueError(
-            f"`x` must have shape [{num_nodes}, {in_channels}], got {list(x.shape)}. "
-            "Set `in_channels` of the model to the number of features."
-        )
-    return x
-
-
-def _graph_ptr(data: Any, num_nodes: int) -> Tensor:
-    """Where the nodes of each graph begin; a graph that is not part of a batch is one."""
-    ptr: Tensor | None = getattr(data, "ptr", None)
-    if ptr is not None:
-        return ptr
-    batch: Tensor | None = getattr(data, "batch", None)
-    device = data.pair_index.device
-    if batch is None:
-        return torch.tensor([0, num_nodes], device=device)
-    if bool((batch[1:] < batch[:-1]).any()):
-        raise ValueError("`batch` must be sorted, graph after graph. Let PyG batch the graphs.")
-    return torch.searchsorted(batch, torch.arange(int(batch.max()) + 2, device=device))

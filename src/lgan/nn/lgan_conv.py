@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from lgan import ops
 from lgan.graph import EgoLines
 from lgan.graph.pair_codes import code_channels, spread, spread_channels
+from lgan.nn.features import check_finite, check_node_weight, checked_features
 from lgan.nn.linear import EVERYTHING, Linear, check_categories
 from lgan.nn.norm import BatchNorm
 from lgan.ops.row_sum import row_sum
@@ -130,31 +131,24 @@ class LGANConv(nn.Module):
         self._lines = None
 
     def forward(
-        self, x: Tensor, edge_index: Tensor | EgoLines, node_weight: Tensor | None = None
+        self, x: Tensor, edge_index: Tensor | EgoLines, *, node_weight: Tensor | None = None
     ) -> Tensor:
         """Update all nodes.
 
         Args:
-            x: Node features.
+            x: Node features. With an ``edge_index`` they must be finite; with a structure, NaN and
+                infinite values pass through as through any layer.
             edge_index: Edges ``[2, E]``, or the structure built from them before.
             node_weight: How often each node counts in the batch statistics ``[n]``; by default
                 as often as it has twins.
         """
-        if x.is_floating_point() and x.size(-1) != self.in_channels:
-            raise ValueError(
-                f"`x` must have {self.in_channels} columns, got shape {list(x.shape)}. "
-                "Set `in_channels` of the layer to the number of features."
-            )
         lines = edge_index if isinstance(edge_index, EgoLines) else self._build(x, edge_index)
-        rows = x.size(0) if x.dim() == 1 else x.size(-2)
-        if rows != lines.num_nodes:
-            raise ValueError(
-                f"`x` must have one row for each of {lines.num_nodes} nodes, got shape "
-                f"{list(x.shape)}. Rebuild the line graphs after changing the graph."
-            )
+        x = checked_features(x, self.in_channels, lines.num_nodes, self.pair.weight)
         self._check_codes(lines)
         weight = lines.multiplicity if node_weight is None else node_weight
-        if self._compiled(lines):
+        if node_weight is not None:
+            check_node_weight(node_weight, lines.num_nodes)
+        if self._compiled(x, lines):
             return self._fused_cpu(x, lines, weight)
         both = self._aggregate(x, lines)
         hidden = self._fuse(both.asinh() if self.squash else both)
@@ -164,12 +158,14 @@ class LGANConv(nn.Module):
         out: Tensor = self.out_norm(self.out(hidden), weight)
         return out
 
-    def _compiled(self, lines: EgoLines) -> bool:
+    def _compiled(self, x: Tensor, lines: EgoLines) -> bool:
         """Whether the layer runs as one compiled function: many models that train side by side,
         or small graphs that are tested.
         """
         weight = self.pair.weight
         if self.fusion != "concat" or self.branches == "neighbour" or lines.mask is not None:
+            return False
+        if x.dim() > weight.dim():  # many inputs of one model
             return False
         if self.training:
             return weight.dim() == 3 and ops.compiled(weight)
@@ -217,6 +213,9 @@ class LGANConv(nn.Module):
     def _build(self, x: Tensor, edge_index: Tensor) -> EgoLines:
         if self._lines is not None:
             return self._lines
+        if not isinstance(x, Tensor) or x.dim() == 0:
+            raise TypeError("`x` must be a tensor of one row a node. Use `torch.as_tensor(x)`.")
+        check_finite(x)
         num_nodes = x.size(0) if x.dim() == 1 else x.size(-2)
         lines = EgoLines.from_edge_index(edge_index, num_nodes).coded(self.pair_code)
         if self.cached:

@@ -115,7 +115,16 @@ def ego_sum(
     Shapes:
         ``a``: ``[*, n, 2 · width]``, ``table``: ``[*, C, 2 · width]``, result as ``a``.
     """
-    _check_rows(a, incidence.multiplicity.numel())
+    _check_values(a, incidence, width)
+    if table is not None and (
+        table.dtype != a.dtype
+        or table.size(-1) != a.size(-1)
+        or table.shape[:-2] not in ((), a.shape[:-2])
+    ):
+        raise ValueError(
+            f"`table` must have the columns, models and type of `a`, {a.dtype} {list(a.shape)}, "
+            f"got {table.dtype} {list(table.shape)}. Map the codes to as many channels."
+        )
     chosen = backend_of(a)
     if table is not None and code is None and (chosen != "triton" or incidence.mask is not None):
         pairs = incidence.pairs
@@ -133,17 +142,26 @@ def ego_sum(
 
         out = triton_ops.EgoSum.apply(planes, table, code, incidence, width, relu)
     else:
-        from lgan.ops import numba_ops
+        from lgan.ops import numba_ops, numba_rows
 
         if table is None or code is None:
             table, code = a.new_empty((planes.size(0), 1, 1)), incidence.pairs.new_empty(0)
+        elif (
+            code.dtype != torch.int32
+            or code.shape != incidence.pairs.shape[1:]
+            or not numba_rows.within(code.numpy(), table.size(1))
+        ):
+            raise ValueError(
+                f"`code` must hold int32 rows of the table, 0 to {table.size(1) - 1}, one for each "
+                f"of {incidence.pairs.size(1)} pairs, got {code.dtype} {list(code.shape)}."
+            )
         out = numba_ops.EgoSum.apply(planes, table, code, incidence, width, relu)
     return out if a.dim() == 3 else out.squeeze(0)
 
 
 def linear_sum(a: Tensor, incidence: Incidence, width: int) -> Tensor:
     """:func:`ego_sum` without clipping, at the cost of one sparse product: no triangle is read."""
-    _check_rows(a, incidence.multiplicity.numel())
+    _check_values(a, incidence, width)
     if incidence.mask is not None:
         return torch_any.masked_linear_sum(a, incidence, width)
     chosen = backend_of(a)
@@ -190,11 +208,12 @@ def norm(
         running statistics: ``[*, F]``.
     """
     _check_rows(x, weight.size(-1))
-    leading = (scale.shape[:-1], shift.shape[:-1], weight.shape[:-1] or x.shape[:-2])
-    if any(axes != x.shape[:-2] for axes in leading):
+    columns = (*x.shape[:-2], x.size(-1))
+    given = (scale, shift, *running)
+    if any(t.shape != columns for t in given) or weight.shape[:-1] not in ((), x.shape[:-2]):
         raise ValueError(
-            f"`scale` {list(scale.shape)}, `shift` {list(shift.shape)} and `weight` "
-            f"{list(weight.shape)} must have the leading axes {list(x.shape[:-2])} of `x`. "
+            f"`scale` {list(scale.shape)}, `shift` {list(shift.shape)}, `running` and `weight` "
+            f"{list(weight.shape)} must have the leading axes and columns {list(columns)} of `x`. "
             "Stack the parameters of all models, or pass one model's `x`."
         )
     chosen = backend_of(x)
@@ -234,9 +253,14 @@ def segment_sum(x: Tensor, weight: Tensor, ptr: Tensor) -> Tensor:
 
         out = triton_ops.SegmentSum.apply(planes, weight.to(torch.float32), ptr)
         return out if x.dim() == 3 else out.squeeze(0)
-    if int(ptr[-1]) > weight.numel():
-        raise ValueError(f"`ptr` must end within the {weight.numel()} rows, got {int(ptr[-1])}.")
     from lgan.ops.numba_ops import SegmentSum
+    from lgan.ops.numba_rows import rising
+
+    if ptr.dtype != torch.int64 or ptr.dim() != 1 or not rising(ptr.numpy(), weight.numel()):
+        raise ValueError(
+            f"`ptr` must rise within the {weight.numel()} rows, [S + 1] int64, got {ptr.dtype} "
+            f"{list(ptr.shape)}. Let PyG or `GraphUnion.batch` batch the graphs."
+        )
 
     out = SegmentSum.apply(planes, weight.to(x.dtype), ptr)
     return out if x.dim() == 3 else out.squeeze(0)
@@ -273,6 +297,14 @@ def stacked_product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
     out: Tensor = StackedProduct.apply(x if x.dim() == 3 else x.unsqueeze(0), weight, bias)
     return out
+
+
+def _check_values(a: Tensor, incidence: Incidence, width: int) -> None:
+    _check_rows(a, incidence.multiplicity.numel())
+    if a.dim() > 3 or a.size(-1) not in (width, 2 * width):
+        raise ValueError(
+            f"`a` must have {width} columns for every branch, one or both, got {list(a.shape)}."
+        )
 
 
 def _check_rows(x: Tensor, num_nodes: int) -> None:

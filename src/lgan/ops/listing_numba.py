@@ -14,8 +14,12 @@ __all__ = ["counting_sort", "list_oriented", "orient"]
 @njit(nogil=True, cache=True)
 def counting_sort(key: Array, value: Array, num_groups: int) -> tuple[Array, Array]:
     """Values grouped by key, stable, with the size of each group."""
+    if value.size != key.size:
+        raise ValueError("Keys and values must be as many.")
     count = np.zeros(num_groups, np.int64)
     for i in range(key.size):
+        if key[i] < 0 or key[i] >= num_groups:
+            raise ValueError("A key lies outside the groups. Check the ids.")
         count[key[i]] += 1
     place = np.empty(num_groups, np.int64)
     total = 0
@@ -39,6 +43,8 @@ def orient(u: Array, v: Array, num_nodes: int) -> tuple[Array, Array, Array, Arr
     """
     degree = np.zeros(num_nodes, np.int32)
     for p in range(u.size):
+        if min(u[p], v[p]) < 0 or max(u[p], v[p]) >= num_nodes:
+            raise ValueError("A pair lies outside the nodes. Check the ids.")
         degree[u[p]] += 1
         degree[v[p]] += 1
     largest = 0

@@ -13,7 +13,7 @@ from lgan.ops.jit import njit
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["add_row", "add_rows", "segment_spread", "segment_sum", "take_rows"]
+__all__ = ["add_row", "add_rows", "rising", "segment_spread", "segment_sum", "take_rows", "within"]
 
 # No reordering and no fused multiply-add: the vectorised body of a loop and its scalar tail are
 # fused differently, so that results would depend on where threads cut the columns. It costs no
@@ -31,6 +31,26 @@ def add_row(row: Array, weight: float, values: Array) -> None:
     w = row.dtype.type(weight)
     for j in range(values.size):
         row[j] += w * values[j]
+
+
+@njit(nogil=True, cache=True)
+def within(index: Array, size: int) -> bool:
+    """Whether all ids lie in ``0 … size - 1``: the other loops trust them."""
+    good = True
+    for i in range(index.size):
+        good &= 0 <= index[i] < size
+    return good
+
+
+@njit(nogil=True, cache=True)
+def rising(ptr: Array, size: int) -> bool:
+    """Whether pointers lead through ``0 … size`` without a step back."""
+    last = 0
+    for i in range(ptr.size):
+        if ptr[i] < last or ptr[i] > size:
+            return False
+        last = ptr[i]
+    return True
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)

@@ -4,8 +4,10 @@ Both directions walk rows, so that nothing is added atomically and results repea
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -54,12 +56,32 @@ class SparseRows:
         """A matrix that is its own transpose."""
         return SparseRows(ptr, col, ptr, col)
 
-    @property
+    @cached_property
     def transposed(self) -> "SparseRows":
         """The transpose."""
         return SparseRows(
             self.back_ptr, self.back_col, self.ptr, self.col, self.back_weight, self.weight
         )
+
+    @cached_property
+    def arrays(self) -> tuple[Any, Any]:
+        """Pointers and columns for compiled loops, checked, since these trust every index."""
+        from lgan.ops.numba_rows import rising, within
+
+        ptr, col = self.ptr.numpy(), self.col.numpy()
+        integers = ptr.dtype == np.int64 and col.dtype in (np.int32, np.int64)
+        if (
+            not integers
+            or ptr.ndim != 1
+            or col.ndim != 1
+            or not rising(ptr, col.size)
+            or not within(col, self.back_ptr.numel() - 1)
+        ):
+            raise ValueError(
+                f"The entries of a sparse matrix must be {self.col.numel()} columns from 0 to "
+                f"{self.back_ptr.numel() - 2}, row after row. Build the pattern again."
+            )
+        return ptr, col
 
     @property
     def row_lengths(self) -> Tensor:
@@ -114,8 +136,8 @@ class _RowSum(torch.autograd.Function):
         from lgan.ops.threads import in_threads
 
         loop = row_sum_numba.row_sum if weight is None else row_sum_numba.weighted_row_sum
-        tensors = (x, rows.ptr, rows.col, weight, out)
-        arrays = [tensor.numpy() for tensor in tensors if tensor is not None]
+        given = () if weight is None else (weight.numpy(),)
+        arrays = (x.numpy(), *rows.arrays, *given, out.numpy())
         work = x.size(0) * rows.col.numel() * x.size(2)
         in_threads(loop, x.size(0), x.size(2), work, *arrays)
         return out

@@ -315,7 +315,7 @@ def _step(
     weight = seen.to(optimizer.value.dtype)
     node_weight = weight[:, batch.batch] * batch.multiplicity
     with torch.autocast(batch.ptr.device.type, torch.bfloat16, enabled=half):
-        out = model(replace(batch, node_weight=node_weight))
+        out = model(batch.weighted(node_weight))
     loss = objective.loss(out.to(weight.dtype), batch.y, weight)
     loss.sum().backward()
     optimizer.step(scale)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from lgan import ops
-from lgan.graph import EgoLines, undirected_pairs
+from lgan.graph import EgoLines, graph_ptr, undirected_pairs
 from lgan.ops import Incidence
 
 __all__ = ["PlainGraph", "pointers", "refuse_merged_twins"]
@@ -77,11 +77,7 @@ class PlainGraph:
 
 def pointers(data: Any) -> Tensor:
     """Where each graph of a batch begins ``[B + 1]``; a single graph begins at 0."""
-    ptr = getattr(data, "ptr", None)
-    if ptr is None:
-        return torch.tensor([0, data.x.size(0)], device=data.x.device)
-    found: Tensor = ptr
-    return found
+    return graph_ptr(data, data.x.size(0), data.x.device)
 
 
 def refuse_merged_twins(data: Any) -> None:
