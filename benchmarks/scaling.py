@@ -5,6 +5,7 @@ from math import log
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -57,7 +58,7 @@ def run_layer(path: str, device: str, repeats: int) -> dict[str, float]:
     """Seconds and bytes of one layer, forward and backward; runs in a child."""
     place = torch.device(device)
     tensors, _ = load_tensors(Path(path))
-    lines = EgoLines(num_nodes=tensors["multiplicity"].numel(), **tensors).to(place)
+    lines = EgoLines.from_data(SimpleNamespace(**tensors)).to(place)
     conv = LGANConv(WIDTH, WIDTH).to(place)
     tiny = EgoLines.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 0]]), 3).to(place)
     conv(torch.randn(3, WIDTH, device=place), tiny).sum().backward()  # compiles the loops

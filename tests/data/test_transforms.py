@@ -114,9 +114,9 @@ def test_the_number_of_classes_does_not_depend_on_the_names_of_nodes():
 
 def test_its_repr_shows_every_option():
     # PyG compares it with the one a cached data set was made with.
-    assert repr(lgan.EgoLineGraph()) == "EgoLineGraph(compress=False, pair_code='none')"
+    assert repr(lgan.EgoLineGraph()) == "lgan.EgoLineGraph(compress=False, pair_code='none')"
     coded = lgan.EgoLineGraph(compress=True, pair_code="full")
-    assert repr(coded) == "EgoLineGraph(compress=True, pair_code='full')"
+    assert repr(coded) == "lgan.EgoLineGraph(compress=True, pair_code='full')"
 
 
 EDGE = torch.tensor([[0], [1]])
@@ -182,3 +182,30 @@ def test_merging_refuses_fields_of_nodes_and_edges_that_it_cannot_merge(name):
     with pytest.raises(ValueError, match=rf"field `{name}` belongs to the 3 nodes.*compress=False"):
         lgan.EgoLineGraph(compress=True)(graph)
     assert name in lgan.EgoLineGraph()(graph)
+
+
+@pytest.mark.parametrize("field", ["edge_attr", "edge_weight"])
+def test_edge_features_are_named_in_a_warning_until_a_layer_reads_them(field):
+    graph = Data(x=torch.ones(3, 1), edge_index=torch.tensor([[0, 1], [1, 2]]))
+    graph[field] = torch.ones(2)
+    with pytest.warns(UserWarning, match=f"ignores `{field}`: the layers read node features alone"):
+        lgan.EgoLineGraph()(graph)
+
+
+def test_a_graph_with_some_edges_one_way_only_is_named_in_a_warning():
+    both, once = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), torch.tensor([[0, 1], [1, 2]])
+    for undirected in (both, once, torch.cat([both, once, torch.tensor([[2], [2]])], 1)):
+        lgan.EgoLineGraph()(Data(x=torch.ones(3, 1), edge_index=undirected))  # warnings are errors
+    with pytest.warns(UserWarning, match="ignores the direction of edges"):
+        lgan.EgoLineGraph()(Data(x=torch.ones(3, 1), edge_index=both[:, :3]))
+
+
+def test_targets_of_nodes_are_refused_where_nodes_are_merged():
+    k3 = Data(x=torch.ones(3, 1), edge_index=torch.tensor([[0, 0, 1], [1, 2, 2]]), y=torch.ones(3))
+    assert lgan.EgoLineGraph()(k3).y.tolist() == [1, 1, 1]
+    with pytest.raises(ValueError, match=r"`y` has a row for each of the 3 nodes.*compress=False"):
+        lgan.EgoLineGraph(compress=True)(k3)
+    path = Data(x=torch.ones(3, 1), edge_index=torch.tensor([[0, 1], [1, 2]]), y=torch.ones(3))
+    assert lgan.EgoLineGraph(compress=True)(path).y.tolist() == [1, 1, 1]
+    k3.y = torch.ones(1, 3)
+    assert lgan.EgoLineGraph(compress=True)(k3).multiplicity.tolist() == [3]

@@ -66,7 +66,7 @@ def test_a_batch_of_several_graphs_and_stale_line_graphs_are_refused():
     with pytest.raises(ValueError, match="must be one graph, got a batch of 2"):
         MaskableGraph.of(Batch.from_data_list([data, data]))
     data.edge_index = data.edge_index[:, :-1]
-    with pytest.raises(ValueError, match=r"do not have the same edges. Rebuild"):
+    with pytest.raises(ValueError, match=r"`edge_index` has changed.*Rebuild"):
         MaskableGraph.of(data)
     with pytest.raises(ValueError, match="no `edge_index`"):
         MaskableGraph.of(Data(x=torch.zeros(2, 1)))

@@ -1,5 +1,7 @@
 """The transform that prepares graphs for :class:`lgan.LGAN` in ordinary PyG code."""
 
+import warnings
+
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
@@ -45,10 +47,12 @@ class EgoLineGraph(BaseTransform):  # type: ignore[misc]
         num_nodes = _checked_nodes(data)
         x: Tensor | None = data.x
         pair_index = undirected_pairs(data.edge_index, num_nodes)
+        _warn_of_ignored(data, pair_index)
         if self.compress:
             self._refuse_other_fields(data, num_nodes)
             lines, node_class = EgoLines.compressed(pair_index, num_nodes, x)
             if lines.num_nodes < num_nodes:
+                _refuse_node_targets(data.y, num_nodes)
                 first = node_class.new_full((lines.num_nodes,), num_nodes)
                 members = torch.arange(num_nodes, device=node_class.device)
                 first = first.scatter_reduce(0, node_class, members, "amin")
@@ -79,6 +83,30 @@ class EgoLineGraph(BaseTransform):  # type: ignore[misc]
     def __repr__(self) -> str:
         options = f"compress={self.compress}, pair_code={self.pair_code!r}"
         return f"{type(self).__name__}({options})"
+
+
+def _warn_of_ignored(data: Data, pair_index: Tensor) -> None:
+    """Name what the graph has and no model of this library reads yet."""
+    ignored = [f"`{name}`" for name in ("edge_attr", "edge_weight") if data.get(name) is not None]
+    u, v = data.edge_index.long()
+    directions = torch.unique((u * data.num_nodes + v)[u != v]).numel()
+    # A list with every edge once is a way to write an undirected graph; a mixture is not.
+    if pair_index.size(1) < directions < 2 * pair_index.size(1):
+        ignored.append("the direction of edges that are there one way only")
+    if ignored:
+        warnings.warn(
+            f"`EgoLineGraph` ignores {' and '.join(ignored)}: the layers read node features alone. "
+            "Remove the fields, or make the graph undirected, to silence this.",
+            stacklevel=4,
+        )
+
+
+def _refuse_node_targets(y: Tensor | None, num_nodes: int) -> None:
+    if isinstance(y, Tensor) and y.dim() > 0 and y.size(0) == num_nodes:
+        raise ValueError(
+            f"`EgoLineGraph(compress=True)` merges nodes, but `y` has a row for each of the "
+            f"{num_nodes} nodes. Use compress=False, or give targets of the graph as [1, T]."
+        )
 
 
 def _checked_nodes(data: Data) -> int:

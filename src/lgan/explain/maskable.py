@@ -144,6 +144,7 @@ class MaskableUnion:
             ),
             **{name: torch.cat([getattr(e, name) for e in lines]) for name in FIELDS[2:]},
             code_table=_codes(lines),
+            _trusted=True,
         )
         ids = torch.arange(len(lines), device=device)
         return MaskableUnion(

@@ -54,8 +54,8 @@ def check_pairs(pair_index: Tensor, num_nodes: int, *, loops: bool = False) -> N
 def _in_order(pair_index: Tensor, num_nodes: int, *, loops: bool) -> Tensor:
     u, v = pair_index.long()
     key = u * num_nodes + v
-    upwards: Tensor = (u <= v if loops else u < v).all()
-    return upwards & (key[1:] > key[:-1]).all()
+    good: Tensor = (u <= v if loops else u < v).all() & (key[1:] > key[:-1]).all()
+    return good
 
 
 def check_lines(lines: "EgoLines") -> None:
