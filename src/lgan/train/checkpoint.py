@@ -2,23 +2,27 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from lgan._version import __version__
 from lgan.catalogue import DATASETS
 from lgan.data.cache import load_tensors, save_tensors
+from lgan.task import TargetScale
 from lgan.train.memory import outline
 from lgan.train.tensor_file import checksum, json_object, not_finite, read_metadata
 
 __all__ = ["Checkpoint"]
 
-# Format 1, of lgan 0.1, has no checksum and no names of features and classes.
+# Format 1, of lgan 0.1, has no checksum, no encoder and no names of features and classes.
 FORMAT = 2
+# Tensors beside the weights: what the targets were scaled by, and which graphs were trained on.
+BESIDE = ("about.scale_mean", "about.scale_std", "about.trained_on")
 NAMES = ("feature_names", "classes")
 REMEDY = "Give the file `model.safetensors` that `lgan train` wrote."
 
@@ -39,6 +43,10 @@ class Checkpoint:
         info: Settings, accuracy, environment; ``compress``, whether twins were merged.
         feature_names: What every feature or category stands for; empty where that is not known.
         classes: Names of the classes in the order of the outputs; empty where they are not known.
+        encoder: What turns graphs of a source into what the model reads, as JSON; empty in files
+            of format 1.
+        target_scale: Scale of numeric targets: the model's outputs are in its units.
+        trained_on: Keys of the graphs the model was trained on ``[n]``.
     """
 
     model: str
@@ -52,11 +60,18 @@ class Checkpoint:
     info: dict[str, Any]
     feature_names: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
+    encoder: dict[str, Any] = field(default_factory=dict)
+    target_scale: TargetScale | None = None
+    trained_on: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.int64))
 
     def save(self, path: Path | str) -> None:
         """Write the checkpoint, whole or not at all."""
         header = {"format": FORMAT, "version": __version__, **self.describe()}
         state = {name: tensor.detach().cpu().contiguous() for name, tensor in self.state.items()}
+        state["about.trained_on"] = self.trained_on
+        if self.target_scale is not None:
+            state["about.scale_mean"] = self.target_scale.mean
+            state["about.scale_std"] = self.target_scale.std
         metadata = {"lgan": json.dumps(header), "checksum": checksum(state)}
         save_tensors(Path(path), state, metadata)
 
@@ -86,9 +101,10 @@ class Checkpoint:
                 raise ValueError("its weights do not have the checksum they were saved with")
             if (name := not_finite(state)) is not None:
                 raise ValueError(f"its weights `{name}` are not finite")
+            beside = _beside({name: state.pop(name) for name in BESIDE if name in state})
         except ValueError as error:
             raise ValueError(f"{path} is not a checkpoint of lgan: {error}. {REMEDY}") from error
-        return Checkpoint(**values, state=state)
+        return Checkpoint(**values, state=state, **beside)
 
     def restore(self, build: Callable[..., nn.Module]) -> nn.Module:
         """The trained model, in evaluation mode.
@@ -162,8 +178,9 @@ class Checkpoint:
         return set(self.info.get("held_out_graphs", [])) or None
 
     def describe(self) -> dict[str, Any]:
-        """Everything but the weights."""
-        return {key: value for key, value in self.__dict__.items() if key != "state"}
+        """Everything but the weights and other tensors."""
+        tensors = ("state", "target_scale", "trained_on")
+        return {key: value for key, value in self.__dict__.items() if key not in tensors}
 
     def _unfit(self, difference: str) -> ValueError:
         return ValueError(
@@ -175,7 +192,7 @@ class Checkpoint:
 
 def _checked(header: dict[str, Any]) -> dict[str, Any]:
     """The fields of a header, each of its type; ``ValueError`` for anything else."""
-    header = {**{name: [] for name in NAMES}, **header}
+    header = {**{name: [] for name in NAMES}, "encoder": {}, **header}
     info = header.get("info")
     info = info if isinstance(info, dict) else {}
     config = info.get("config", {})
@@ -183,7 +200,7 @@ def _checked(header: dict[str, Any]) -> dict[str, Any]:
     whole = ("in_channels", "hidden_channels", "out_channels")
     fits = {
         **{name: isinstance(header.get(name), str) for name in ("model", "dataset", "features")},
-        **{name: isinstance(header.get(name), dict) for name in ("options", "info")},
+        **{name: isinstance(header.get(name), dict) for name in ("options", "info", "encoder")},
         **{name: type(header.get(name)) is int and header[name] > 0 for name in whole},
         **{name: _list_of(str, header[name]) for name in NAMES},
         "info.compress": isinstance(info.get("compress", True), bool),
@@ -194,6 +211,20 @@ def _checked(header: dict[str, Any]) -> dict[str, Any]:
     if wrong:
         raise ValueError(f"`{wrong[0]}` in its header is missing or not what it should be")
     return {**header, **{name: tuple(header[name]) for name in NAMES}}
+
+
+def _beside(tensors: dict[str, Tensor]) -> dict[str, Any]:
+    """The scale and the keys of graphs, checked; ``ValueError`` for anything else."""
+    keys = tensors.get("about.trained_on", torch.empty(0, dtype=torch.int64))
+    if keys.dim() != 1 or keys.dtype != torch.int64:
+        raise ValueError("`about.trained_on` must be a list of whole numbers")
+    mean, std = tensors.get("about.scale_mean"), tensors.get("about.scale_std")
+    if mean is None or std is None:
+        return {"trained_on": keys}
+    fits = mean.dim() == std.dim() == 1 and mean.shape == std.shape
+    if not fits or not mean.is_floating_point() or not bool((std > 0).all()):
+        raise ValueError("the scale of its targets must be two lists of numbers of one length")
+    return {"trained_on": keys, "target_scale": TargetScale(mean, std)}
 
 
 def _list_of(kind: type, values: Any) -> bool:

@@ -1,0 +1,5 @@
+"""Trained models that predict: the model with all that turns a source into its input."""
+
+from lgan.predictor.predictor import Predictor, load_model
+
+__all__ = ["Predictor", "load_model"]

@@ -1,0 +1,248 @@
+"""Predictions as rows of a table: what came in, what the model says, and what went wrong."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lgan.data import RawGraphs
+from lgan.data.molecule_features import MoleculeFeatures
+from lgan.data.molecule_graphs import molecule_graphs
+from lgan.data.molecule_tables import stream_molecules
+from lgan.data.tables import is_table, open_table
+from lgan.predictor.predictor import Predictor
+from lgan.task import METRICS, Task
+
+__all__ = ["PredictionRows", "predicted_columns"]
+
+Row = dict[str, Any]
+
+
+def predicted_columns(task: Task) -> list[str]:
+    """The columns that a prediction adds to those of its source.
+
+    Example:
+        >>> predicted_columns(Task("regression", ("logS",)))
+        ['logS_predicted', 'logS_std', 'logS_lower', 'logS_upper', 'seen', 'error']
+    """
+    names = []
+    for target in task.targets:
+        names.append(f"{target}_predicted")
+        if task.classes:
+            names += [f"{target}_probability_{name}" for name in task.classes]
+        else:
+            names += [f"{target}_{word}" for word in ("std", "lower", "upper")]
+    return [*names, "seen", "error"]
+
+
+@dataclass
+class PredictionRows:
+    """The rows of a prediction, one per row of its source and in its order, and what was found on
+    the way.
+
+    Attributes:
+        predictor: The model.
+        columns: The columns of every row.
+        rows: The rows; they are computed as they are read, in bounded memory.
+        failed: Rows without a prediction so far.
+        known: Rows so far that the model was trained on.
+        truth: Targets of the rows that have them, as far as the source has the columns.
+        answers: What the model said of these.
+    """
+
+    predictor: Predictor
+    columns: list[str]
+    rows: Iterator[Row]
+    failed: int = 0
+    known: int = 0
+    truth: list[Tensor] = field(default_factory=list)
+    answers: list[Tensor] = field(default_factory=list)
+
+    @staticmethod
+    def of(
+        predictor: Predictor,
+        source: Any,
+        *,
+        smiles_column: str | None = None,
+        on_error: str = "skip",
+        progress: Callable[[float], None] | None = None,
+        **reading: Any,
+    ) -> "PredictionRows":
+        """Predict a source.
+
+        Args:
+            predictor: The model.
+            source: Whatever :func:`lgan.load` reads. Tables of molecules are read block by block.
+            smiles_column: The column of a table that holds the molecules.
+            on_error: ``skip`` keeps rows that cannot be read, with the reason; ``raise`` stops.
+            progress: Called with the fraction of the rows done.
+            reading: Further options of :func:`lgan.data.load_raw`.
+        """
+        if on_error not in ("skip", "raise"):
+            raise ValueError(f"`on_error` must be 'skip' or 'raise', got {on_error!r}.")
+        found = PredictionRows(predictor, [], iter(()))
+        tell = progress or (lambda _: None)
+        if isinstance(source, str | os.PathLike) and is_table(Path(source)):
+            path = Path(source)
+            table = open_table(path)
+            features = _features(predictor, path)
+            blocks = stream_molecules(path, features, smiles_column=smiles_column)
+            names = list(table.names)
+            found.rows = found._streamed(blocks, features, table.rows, path.name, on_error, tell)
+        else:
+            raw = _read(predictor, source, smiles_column, reading)
+            cells = _cells(source, raw)
+            names = list(cells)
+            found.rows = found._all(raw, cells, on_error, tell)
+        found.columns = _renamed(names, predictor.task) + predicted_columns(predictor.task)
+        return found
+
+    def metrics(self) -> dict[str, float]:
+        """Every metric of the task on the rows whose targets the source has; maybe none."""
+        if not self.truth:
+            return {}
+        y, answers = torch.cat(self.truth), torch.cat(self.answers)
+        task = self.predictor.task
+        if not bool(task.present(y).any()):
+            return {}
+        fitting = [metric for metric in METRICS.values() if task.kind in metric.kinds]
+        measured = {metric.name: metric(y.numpy(), answers.numpy()) for metric in fitting}
+        return {name: value for name, value in measured.items() if np.isfinite(value)}
+
+    def _streamed(
+        self,
+        blocks: Iterator[Any],
+        features: MoleculeFeatures,
+        total: int,
+        name: str,
+        on_error: str,
+        tell: Callable[[float], None],
+    ) -> Iterator[Row]:
+        done = 0
+        for block, molecules in blocks:
+            targets = self._targets(block.columns)
+            rows = molecules.rows.tolist()
+            chosen = {key: [cells[row] for row in rows] for key, cells in targets.items()}
+            raw = molecule_graphs(molecules, features, name=name, targets=chosen)
+            yield from self._rows(raw, block.columns, len(block), on_error, block.first)
+            done += len(block)
+            tell(min(1.0, done / max(total, 1)))
+
+    def _all(
+        self,
+        raw: RawGraphs,
+        cells: Mapping[str, Sequence[Any]],
+        on_error: str,
+        tell: Callable[[float], None],
+    ) -> Iterator[Row]:
+        yield from self._rows(raw, cells, raw.num_graphs + len(raw.errors), on_error, 0)
+        tell(1.0)
+
+    def _targets(self, columns: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+        wanted = self.predictor.task.targets
+        there = all(target in columns for target in wanted)
+        return {target: columns[target] for target in wanted} if there else {}
+
+    def _rows(
+        self,
+        raw: RawGraphs,
+        cells: Mapping[str, Sequence[Any]],
+        count: int,
+        on_error: str,
+        first: int,
+    ) -> Iterator[Row]:
+        reasons = dict(raw.errors)
+        if reasons and on_error == "raise":
+            row, reason = next(iter(reasons.items()))
+            raise ValueError(
+                f"Row {first + row + 1} cannot be read: {reason}. Correct it, or keep such rows "
+                "without a prediction (`--on-error skip`)."
+            )
+        answers, seen = self.predictor.answers(raw), self.predictor.seen(raw).tolist()
+        self.failed += len(reasons)
+        self.known += sum(seen)
+        if raw.targets and raw.num_graphs:
+            self.truth.append(self.predictor.task.encode(raw.targets))
+            self.answers.append(answers)
+        place = {row: graph for graph, row in enumerate(raw.rows.tolist())}
+        said = _said(self.predictor.task, answers)
+        names = self.columns[: len(self.columns) - len(predicted_columns(self.predictor.task))]
+        blank = dict.fromkeys(predicted_columns(self.predictor.task), "")
+        for row in range(count):
+            given = {new: cells[old][row] for old, new in zip(cells, names, strict=True)}
+            if row not in place:
+                yield {**given, **blank, "error": reasons.get(row, "no graph")}
+                continue
+            graph = place[row]
+            yield {**given, **blank, **said[graph], "seen": "yes" if seen[graph] else ""}
+
+
+def _said(task: Task, answers: Tensor) -> list[Row]:
+    """What a row says of every graph."""
+    rows: list[Row] = []
+    for values in answers.tolist():
+        row: Row = {}
+        if task.has_classes:
+            [target] = task.targets
+            row[f"{target}_predicted"] = task.classes[values.index(max(values))]
+            for name, value in zip(task.classes, values, strict=True):
+                row[f"{target}_probability_{name}"] = round(value, 6)
+        else:
+            for target, value in zip(task.targets, values, strict=True):
+                row |= _one_target(task, target, value)
+        rows.append(row)
+    return rows
+
+
+def _one_target(task: Task, target: str, value: float) -> Row:
+    if not task.classes:
+        return {f"{target}_predicted": float(f"{value:.7g}")}
+    negative, positive = task.classes
+    return {
+        f"{target}_predicted": positive if value > 0.5 else negative,
+        f"{target}_probability_{negative}": round(1 - value, 6),
+        f"{target}_probability_{positive}": round(value, 6),
+    }
+
+
+def _features(predictor: Predictor, path: Path) -> MoleculeFeatures:
+    made = predictor.encoder.featuriser
+    if made is None:
+        raise ValueError(
+            f"{path} is a table of molecules, and the model was trained on graphs of another kind "
+            f"({predictor.checkpoint.dataset}). Give graphs of that kind, or train on molecules."
+        )
+    return MoleculeFeatures.from_json(made)
+
+
+def _read(
+    predictor: Predictor, source: Any, smiles_column: str | None, reading: Mapping[str, Any]
+) -> RawGraphs:
+    how = {**reading, "smiles_column": smiles_column}
+    try:  # the targets too, where the source has them
+        return predictor.read(source, targets=list(predictor.task.targets), **how)
+    except ValueError:
+        return predictor.read(source, **how)
+
+
+def _cells(source: Any, raw: RawGraphs) -> dict[str, Sequence[Any]]:
+    """What identifies the rows of a source that is no table, and its targets."""
+    count = raw.num_graphs + len(raw.errors)
+    if isinstance(source, list | tuple) and source and isinstance(source[0], str):
+        return {"smiles": source}
+    cells: dict[str, Sequence[Any]] = {"graph": range(count)}
+    place = {row: graph for graph, row in enumerate(raw.rows.tolist())}
+    for name, values in raw.targets.items():
+        cells[name] = [values[place[row]] if row in place else "" for row in range(count)]
+    return cells
+
+
+def _renamed(names: Sequence[str], task: Task) -> list[str]:
+    """The columns of a source; one that has the name of a predicted one says where it is from."""
+    taken = set(predicted_columns(task))
+    return [f"{name} (input)" if name in taken else name for name in names]
