@@ -17,6 +17,7 @@ ROWS = [
     {"cli"},
     {"sweep"},
     {"experiment"},
+    {"predictor"},
     {"train", "zoo", "explain"},
     {"data", "nn", "wl"},
     {"graph"},

@@ -7,11 +7,12 @@ from lgan._version import __version__
 
 if TYPE_CHECKING:
     from lgan import wl, zoo
-    from lgan.data import EgoLineGraph, load
+    from lgan.data import EgoLineGraph, load, scaffolds
     from lgan.explain.attribute import attribute
     from lgan.explain.attribution import Attribution
     from lgan.graph import EgoLines, GraphUnion, triangles
     from lgan.nn import LGAN, LGANConv
+    from lgan.predictor import Predictor, load_model
     from lgan.train import CVResult, TrainConfig, cross_validate, predict
 
 __all__ = [
@@ -22,12 +23,15 @@ __all__ = [
     "EgoLines",
     "GraphUnion",
     "LGANConv",
+    "Predictor",
     "TrainConfig",
     "__version__",
     "attribute",
     "cross_validate",
     "load",
+    "load_model",
     "predict",
+    "scaffolds",
     "triangles",
     "wl",
     "zoo",
@@ -35,11 +39,12 @@ __all__ = [
 
 # Everything is read on first use: torch alone takes seconds, and `lgan --help` needs none of it.
 _NAMES: dict[str, tuple[str, ...]] = {
-    "data": ("EgoLineGraph", "load"),
+    "data": ("EgoLineGraph", "load", "scaffolds"),
     "explain": ("Attribution", "attribute"),
     "graph": ("EgoLines", "GraphUnion", "triangles"),
     "nn": ("LGAN", "LGANConv"),
     "ops": (),
+    "predictor": ("Predictor", "load_model"),
     "train": ("CVResult", "TrainConfig", "cross_validate", "predict"),
     "wl": (),
     "zoo": (),

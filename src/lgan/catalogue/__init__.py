@@ -7,14 +7,16 @@ from lgan.catalogue.collection import (
     tu_names,
 )
 from lgan.catalogue.datasets import DATASETS, FEATURES, DatasetSpec, dataset_spec
-from lgan.catalogue.names import MODELS, PAIR_CODES, known
+from lgan.catalogue.names import METRICS, MODELS, PAIR_CODES, TASKS, known
 
 __all__ = [
     "DATASETS",
     "FEATURES",
+    "METRICS",
     "MIRROR_VARIABLE",
     "MODELS",
     "PAIR_CODES",
+    "TASKS",
     "DatasetSpec",
     "archives_at_hand",
     "dataset_spec",

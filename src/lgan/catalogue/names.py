@@ -3,9 +3,15 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["MODELS", "PAIR_CODES", "known"]
+__all__ = ["METRICS", "MODELS", "PAIR_CODES", "TASKS", "known"]
 
-# The tests hold these to the keys of `lgan.zoo.MODELS` and `lgan.graph.pair_codes.LEVELS`.
+# The tests hold these to what they name: `lgan.zoo.MODELS`, `lgan.graph.pair_codes.LEVELS`,
+# `lgan.task.KINDS` and `lgan.task.METRICS`.
+TASKS = ("binary", "multiclass", "multilabel", "regression")
+METRICS = (
+    "accuracy", "balanced-accuracy", "roc-auc", "average-precision", "log-loss", "mae", "rmse",
+    "r2",
+)  # fmt: skip
 MODELS = (
     "lgan", "lgan-res", "lgan-code", "gin", "dcnn", "patchy-san", "dgcnn", "ppgn", "rw", "sp",
     "pk", "wl", "2-wl", "delta-2-lwl", "1-2-3-gnn", "cwn",

@@ -19,9 +19,9 @@ __all__ = ["app", "run"]
 # Where a command is, and what it does in one line of the help.
 COMMANDS = {
     "demo": ("lgan.cli.demo:demo", "See what LGAN sees and GIN does not, on generated graphs."),
-    "train": ("lgan.cli.training:train", "Train one model and keep it."),
+    "train": ("lgan.cli.training:train", "Train one model on a source and keep it."),
     "cv": ("lgan.cli.training:cv", "Cross-validate a model, all folds side by side."),
-    "predict": ("lgan.cli.training:predict", "Predict classes with a trained model."),
+    "predict": ("lgan.cli.predict:predict", "Predict with a trained model, row by row."),
     "sweep": ("lgan.cli.sweep:sweep", "Search for the settings of a model."),
     "explain": ("lgan.cli.explain:explain", "Show which edges made a model decide."),
     "bench": ("benchmarks.command:app", "Measure speed and memory, beside other libraries."),

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from lgan.catalogue import DATASETS, FEATURES, MODELS, PAIR_CODES, known
+from lgan.catalogue import DATASETS, FEATURES, METRICS, MODELS, PAIR_CODES, TASKS, known
 
 __all__ = [
+    "Atoms",
     "BatchSize",
     "Compress",
     "Dataset",
@@ -20,10 +21,12 @@ __all__ = [
     "Features",
     "Folds",
     "Hidden",
+    "Hydrogens",
     "Iterations",
     "Json",
     "Layers",
     "LearningRate",
+    "Metric",
     "Mirror",
     "Model",
     "Option",
@@ -35,12 +38,19 @@ __all__ = [
     "Root",
     "Seed",
     "Seeds",
+    "SmilesColumn",
+    "Source",
+    "Split",
     "Splits",
+    "Standardise",
+    "Target",
+    "TaskKind",
     "check_file",
+    "one_of",
 ]
 
 
-def _one_of(names: Iterable[str], what: str) -> dict[str, Any]:
+def one_of(names: Iterable[str], what: str) -> dict[str, Any]:
     """Check a name that was typed, and complete one that is being typed."""
 
     def check(name: str | None) -> str | None:
@@ -76,12 +86,67 @@ def _dropout(rate: float | None) -> float | None:
 Dataset = Annotated[
     str,
     typer.Argument(
-        metavar="DATASET", help="Data set, see `lgan data list`.", **_one_of(DATASETS, "data set")
+        metavar="DATASET", help="Data set, see `lgan data list`.", **one_of(DATASETS, "data set")
     ),
+]
+Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE",
+        help="A name (`lgan data list`), a table of molecules (.csv, .tsv, .smi, .sdf, .parquet), "
+        "a TU archive or folder, or graphs (.graphml, .jsonl).",
+        autocompletion=lambda: list(DATASETS),
+    ),
+]
+Target = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--target", metavar="COLUMN",
+        help="What to predict; repeatable, `all` for all columns.", show_default="the only one",
+    ),
+]  # fmt: skip
+TaskKind = Annotated[
+    str | None,
+    typer.Option(
+        "--task", metavar="KIND", help=f"Kind of task: {', '.join(TASKS)}.",
+        show_default="found from the values", **one_of(TASKS, "kind of task"),
+    ),
+]  # fmt: skip
+Metric = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help=f"Metric: {', '.join(METRICS)}.",
+        show_default="that of the task", **one_of(METRICS, "metric"),
+    ),
+]  # fmt: skip
+Split = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WORD",
+        help="How folds are made: stratified, random, scaffold, group:COLUMN, column:NAME or "
+        "published:FOLDER.",
+        show_default="stratified",
+    ),
+]
+SmilesColumn = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Column with the molecules.", show_default="smiles"),
+]
+Atoms = Annotated[
+    str,
+    typer.Option(
+        metavar="NAMES", help="Features of atoms, with commas: element, degree, charge, hydrogens, "
+        "hybridisation, aromatic, ring, chirality.",
+    ),
+]  # fmt: skip
+Hydrogens = Annotated[bool, typer.Option("--hydrogens", help="Hydrogens are nodes too.")]
+Standardise = Annotated[
+    bool,
+    typer.Option("--standardise", help="Clean up molecules: largest fragment, neutral form."),
 ]
 Model = Annotated[
     str,
-    typer.Option(metavar="NAME", help=f"Model: {', '.join(MODELS)}.", **_one_of(MODELS, "model")),
+    typer.Option(metavar="NAME", help=f"Model: {', '.join(MODELS)}.", **one_of(MODELS, "model")),
 ]
 Root = Annotated[
     Path, typer.Option(metavar="FOLDER", help="Folder for downloads and prepared data.")
@@ -124,15 +189,16 @@ Iterations = Annotated[
 ]
 Folds = Annotated[
     int | None,
-    typer.Option(min=2, metavar="N", help="Number of stratified folds.", show_default="10"),
+    typer.Option(min=2, metavar="N", help="Number of folds.", show_default="10"),
 ]
 Splits = Annotated[
     Path | None,
     typer.Option(
         metavar="FOLDER",
-        help="Folder with published folds (test_idx-K.txt) to use instead.",
+        help="Old spelling of --split published:FOLDER.",
         exists=True,
         file_okay=False,
+        hidden=True,
     ),
 ]
 BatchSize = Annotated[int | None, typer.Option(min=1, metavar="N", help="Graphs in a batch.")]
@@ -150,7 +216,7 @@ Readout = Annotated[
     typer.Option(
         metavar="NAME",
         help="How node values are combined: sum, mean or max.",
-        **_one_of(("sum", "mean", "max"), "read-out"),
+        **one_of(("sum", "mean", "max"), "read-out"),
     ),
 ]
 PairCode = Annotated[
@@ -158,7 +224,7 @@ PairCode = Annotated[
     typer.Option(
         metavar="NAME",
         help=f"Structural code of the pairs, for lgan and lgan-res: {', '.join(PAIR_CODES)}.",
-        **_one_of(PAIR_CODES, "pair code"),
+        **one_of(PAIR_CODES, "pair code"),
     ),
 ]
 Option = Annotated[
@@ -177,8 +243,8 @@ Features = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help=f"Node features: {', '.join(FEATURES)}.",
-        **_one_of(FEATURES, "kind of features"),
+        help=f"Node features: all, {', '.join(FEATURES)}.",
+        **one_of(("all", *FEATURES), "kind of features"),
     ),
 ]
 Compress = Annotated[

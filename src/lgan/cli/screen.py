@@ -114,12 +114,12 @@ def epoch_progress(title: str, epochs: int, fold_sizes: list[int]) -> Iterator["
 
 
 @contextmanager
-def reading_progress(name: str, *, fitting: bool = False) -> Iterator[Any]:
+def reading_progress(name: str, *, doing: str = "reading") -> Iterator[Any]:
     """A bar over the files of a data set, and then a spinner while its structure is built; or one
-    over the matrices and folds of a kernel that is fitted. A line now and then where there is no
+    over what else is done (``fitting``, ``predicting``). A line now and then where there is no
     terminal.
     """
-    doing, lines = f"{'fitting' if fitting else 'reading'} {name}", _Lines()
+    builds, doing, lines = doing == "reading", f"{doing} {name}", _Lines()
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -131,7 +131,7 @@ def reading_progress(name: str, *, fitting: bool = False) -> Iterator[Any]:
 
         def update(done: float) -> None:
             progress.update(task, completed=done)
-            if done < 1 or fitting:
+            if done < 1 or not builds:
                 lines(f"{doing}: {done:.0%}")
                 return
             building = f"building {name}: twins, triangles, pair codes"

@@ -16,17 +16,24 @@ from lgan.cli.screen import note, reading_progress
 if TYPE_CHECKING:
     import torch
 
-    from lgan.experiment import Settings
+    from lgan.data import Split
+    from lgan.experiment import Reading, ReadSource, Settings
     from lgan.graph import GraphUnion
 
 __all__ = [
+    "check_source",
     "choose_device",
+    "choose_reading",
     "choose_settings",
+    "choose_split",
     "fold_count",
     "load_union",
     "output_folder",
     "read_options",
+    "read_source",
     "resumable",
+    "source_name",
+    "tell_source",
 ]
 
 
@@ -77,6 +84,107 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError:
         return {"True": True, "False": False}.get(text, text)
+
+
+def check_source(source: str, *, root: Path, mirror: str | None) -> str:
+    """A source that exists, by its path or name; known before anything large is read."""
+    from lgan.catalogue import archives_at_hand, known_dataset
+
+    path = Path(source)
+    if path.exists():
+        return source
+    if path.name != source or path.suffix:
+        raise typer.BadParameter(f"There is no file or folder {source}. Check the path.")
+    try:
+        return known_dataset(source, archives_at_hand(root=root, mirror=mirror))
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def source_name(source: str) -> str:
+    """A source's name without folders, for titles, records and default folders."""
+    return Path(source).name
+
+
+def choose_split(split: str | None, splits: Path | None, folds: int | None) -> "Split":
+    """How folds are made, in the one spelling that stays."""
+    from lgan.data import Split
+
+    if splits is not None:
+        if split is not None:
+            raise typer.BadParameter("`--splits` is the old spelling of `--split`: give one.")
+        note(f"`--splits` becomes `--split published:{splits}`; the old spelling goes in 0.3.")
+        split = f"published:{splits}"
+    try:
+        chosen = Split() if split is None else Split.parse(split)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    if chosen.word == "published" and folds is not None:
+        raise typer.BadParameter(
+            f"`--folds` draws folds and `--split {chosen}` reads them. Give one of them."
+        )
+    return chosen
+
+
+def choose_reading(
+    split: "Split", *, atoms: str = "all", hydrogens: bool = False,
+    standardise: bool = False, targets: list[str] | None = None, **given: Any,
+) -> "Reading":  # fmt: skip
+    """What was said of a source beyond its name."""
+    from lgan.data.molecule_features import MoleculeFeatures
+    from lgan.experiment import Reading
+
+    try:
+        molecules = None
+        if atoms != "all" or hydrogens or standardise:
+            molecules = MoleculeFeatures.parse(
+                atoms=atoms, hydrogens=hydrogens, standardise=standardise
+            )
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    return Reading(
+        targets=None if not targets else tuple(targets),
+        columns=split.columns,
+        molecules=molecules,
+        **given,
+    )
+
+
+def read_source(
+    settings: "Settings", source: str, reading: "Reading", *, device: "torch.device"
+) -> "ReadSource":
+    """A source in the form the network reads, with a progress bar, and what was understood."""
+    from lgan.experiment import ReadSource
+
+    with reading_progress(source_name(source)) as progress:
+        found = ReadSource.of(settings, source, reading, device=device, progress=progress)
+    tell_source(found)
+    return found
+
+
+def tell_source(found: "ReadSource") -> None:
+    """Say in a few lines what a source was understood to be, and what is left out or not read."""
+    from lgan.catalogue import DATASETS
+    from lgan.data.molecule_tables import count_duplicates
+
+    raw = found.raw
+    if raw.name in DATASETS:
+        return
+    note(f"{raw.name}: {raw.num_graphs:,} graphs; {found.encoder.task}")
+    if raw.errors:
+        row, reason = raw.errors[0]
+        note(f"{len(raw.errors):,} rows cannot be read and are left out; row {row + 1}: {reason}")
+    if found.unlabelled:
+        note(f"{found.unlabelled:,} rows have no target and are left out")
+    if raw.featuriser is not None and raw.ids is not None:
+        several = count_duplicates(raw.ids, raw.targets)
+        if several.molecules:
+            note(
+                f"{several.molecules:,} molecules occur more than once ({several.rows:,} rows), "
+                f"{several.conflicting:,} of them with different targets; all are kept"
+            )
+    if unread := found.encoder.unread(raw):
+        note(f"not read by this model: {', '.join(unread)}")
 
 
 def load_union(

@@ -1,40 +1,45 @@
-"""`lgan train`, `lgan cv` and `lgan predict`."""
+"""`lgan train` and `lgan cv`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from lgan.catalogue import DATASETS
 from lgan.cli import options
 from lgan.cli.screen import console, epoch_progress, print_json, reading_progress, table
 from lgan.cli.setup import (
+    check_source,
     choose_device,
+    choose_reading,
     choose_settings,
+    choose_split,
     fold_count,
-    load_union,
     output_folder,
+    read_source,
     resumable,
+    source_name,
 )
 
 # The library is read by the functions that use it: a mistyped option needs no torch.
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from lgan.data import RawGraphs
-    from lgan.experiment import Settings
+    from lgan.data import Split
+    from lgan.experiment import Reading, Settings
     from lgan.train import CVResult
 
-__all__ = ["cv", "predict", "train"]
+__all__ = ["cv", "shown", "train"]
 
 
 def cv(
-    dataset: options.Dataset,
+    source: options.Source,
+    target: options.Target = None,
     model: options.Model = "lgan",
+    metric: options.Metric = None,
+    split: options.Split = None,
+    folds: options.Folds = None,
+    fair: options.Fair = False,
     epochs: options.Epochs = None,
     iterations: options.Iterations = None,
-    folds: options.Folds = None,
-    splits: options.Splits = None,
-    fair: options.Fair = False,
     batch_size: options.BatchSize = None,
     hidden: options.Hidden = None,
     layers: options.Layers = None,
@@ -45,6 +50,11 @@ def cv(
     features: options.Features = None,
     compress: options.Compress = True,
     more: options.Option = None,
+    task: options.TaskKind = None,
+    smiles_column: options.SmilesColumn = None,
+    atoms: options.Atoms = "all",
+    hydrogens: options.Hydrogens = False,
+    standardise: options.Standardise = False,
     seed: options.Seed = 0,
     seeds: options.Seeds = 1,
     device: options.Device = "auto",
@@ -53,34 +63,43 @@ def cv(
     output: options.Output = None,
     resume: options.Resume = False,
     overwrite: options.Overwrite = False,
+    splits: options.Splits = None,
     as_json: options.Json = False,
 ) -> None:
     """Cross-validate a model: all folds train side by side, and every rule is read off one run.
 
-    Settings that are not given are those that won a search for this model and data set, on these
-    very folds (the rule `fair` is fair about the epoch, not about them), or those of the model's
-    own paper.
+    Settings that are not given are, on the sets of the paper, those that won a search on these
+    very folds (the rule `fair` is fair about the epoch, not about them) or those of the model's
+    own paper; on other data the usual ones.
 
     \b
     Examples:
       lgan cv MUTAG --model lgan-res --epochs 100
       lgan cv PROTEINS --seeds 3 --fair
+      lgan cv molecules.csv --target active --split scaffold --metric roc-auc
     """
+    check_source(source, root=root, mirror=mirror)
+    how = choose_split(split, splits, folds)
+    num_folds = fold_count(folds, fair="--fair" if fair else None)
+    place = choose_device(device)
+    name = source_name(source)
+    settings = choose_settings(
+        model, name, more, epochs=epochs, iterations=iterations, batch_size=batch_size,
+        hidden=hidden, num_layers=layers, dropout=dropout, lr=lr, readout=readout,
+        pair_code=pair_code, features=features, compress=compress, seed=seed,
+    )  # fmt: skip
+    reading = choose_reading(
+        how, atoms=atoms, hydrogens=hydrogens, standardise=standardise, targets=target,
+        task=task, smiles_column=smiles_column, root=root, mirror=mirror, seed=seed,
+    )  # fmt: skip
+    folder = output_folder(output, f"{name}-{model}", resume=resume, overwrite=overwrite)
+
     import torch
 
-    from lgan.data import choose_folds
     from lgan.experiment import run_network
     from lgan.train import over_seeds
     from lgan.zoo import KernelSpec, model_spec
 
-    place = choose_device(device)
-    settings = choose_settings(
-        model, dataset, more, epochs=epochs, iterations=iterations, batch_size=batch_size,
-        hidden=hidden, num_layers=layers, dropout=dropout, lr=lr, readout=readout,
-        pair_code=pair_code, features=features, compress=compress, seed=seed,
-    )  # fmt: skip
-    num_folds = fold_count(folds, splits, fair="--fair" if fair else None)
-    folder = output_folder(output, f"{dataset}-{model}", resume=resume, overwrite=overwrite)
     if isinstance(model_spec(model), KernelSpec):
         if resume:
             raise typer.BadParameter(
@@ -88,20 +107,24 @@ def cv(
             )
         if seeds > 1:
             raise typer.BadParameter(f"`--seeds` is for networks: {model} has no initial weights.")
+        if metric not in (None, "accuracy"):
+            raise typer.BadParameter(f"{model} is measured by its accuracy, not by {metric}.")
         results = [
-            _fit_kernel(settings, folder, splits, num_folds, root, mirror, overwrite=overwrite)
+            _fit_kernel(settings, source, reading, folder, how, num_folds, overwrite=overwrite)
         ]
     else:
-        union = load_union(settings, root=root, mirror=mirror, seed=seed, device=place)
-        fold = choose_folds(dataset, splits, union.y, num_folds, seed=seed)
+        found = read_source(settings, source, reading, device=place)
+        used = found.union.known_task
+        _check_metric(used, metric)
+        fold = how.folds(found.raw, used, num_folds, seed)
         sizes = torch.bincount(fold[fold >= 0]).tolist()
         with (
             resumable(folder, resume=resume, overwrite=overwrite),
-            epoch_progress(f"{dataset} {model}", settings.training.epochs, sizes) as on_epoch,
+            epoch_progress(f"{name} {model}", settings.training.epochs, sizes) as on_epoch,
         ):
             results = run_network(
-                settings, union, fold, seeds=seeds, fair=fair, device=place, output=folder,
-                resume=resume, on_epoch=on_epoch,
+                settings, found.union, fold, seeds=seeds, metric=metric, fair=fair, device=place,
+                output=folder, resume=resume, on_epoch=on_epoch,
             )  # fmt: skip
     if as_json:
         summaries = [_summary(result, folder, seeds) for result in results]
@@ -112,36 +135,49 @@ def cv(
     _show(results, folder)
 
 
+def _check_metric(task: Any, metric: str | None) -> None:
+    try:
+        task.metric(metric)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
 def _fit_kernel(
     settings: "Settings",
+    source: str,
+    reading: "Reading",
     folder: Path,
-    splits: Path | None,
+    split: "Split",
     folds: int,
-    root: Path,
-    mirror: str | None,
     *,
     overwrite: bool,
 ) -> "CVResult":
-    from lgan.data import choose_folds, load_raw
     from lgan.experiment import run_kernel
 
     with reading_progress(settings.dataset) as progress:
-        seed = settings.training.seed
-        raw = load_raw(settings.dataset, root=root, mirror=mirror, seed=seed, progress=progress)
-    fold = choose_folds(settings.dataset, splits, raw.y, folds, seed=seed)
+        raw = reading.raw(source, progress)
+    if not raw.known_task.has_classes:
+        raise ValueError(
+            f"The kernel {settings.model!r} tells classes apart, got the task {raw.known_task}. "
+            "Choose a network, or one target with classes."
+        )
+    fold = split.folds(raw, raw.known_task, folds, settings.training.seed)
     with (
         resumable(folder, resume=False, overwrite=overwrite),
-        reading_progress(settings.model, fitting=True) as progress,
+        reading_progress(settings.model, doing="fitting") as progress,
     ):
         return run_kernel(settings, raw, fold, output=folder, progress=progress)
 
 
 def train(
-    dataset: options.Dataset,
+    source: options.Source,
+    target: options.Target = None,
     model: options.Model = "lgan",
+    metric: options.Metric = None,
+    split: options.Split = None,
+    folds: options.Folds = None,
     epochs: options.Epochs = 100,
     iterations: options.Iterations = 0,
-    folds: options.Folds = None,
     batch_size: options.BatchSize = None,
     hidden: options.Hidden = None,
     layers: options.Layers = None,
@@ -152,6 +188,11 @@ def train(
     features: options.Features = None,
     compress: options.Compress = True,
     more: options.Option = None,
+    task: options.TaskKind = None,
+    smiles_column: options.SmilesColumn = None,
+    atoms: options.Atoms = "all",
+    hydrogens: options.Hydrogens = False,
+    standardise: options.Standardise = False,
     seed: options.Seed = 0,
     device: options.Device = "auto",
     root: options.Root = Path("data"),
@@ -164,141 +205,64 @@ def train(
     """Train one model, with one of the folds held out, and keep it for `lgan predict`.
 
     \b
-    Example:
+    Examples:
+      lgan train molecules.csv --target active --output runs/active
       lgan train PROTEINS --model lgan-res --epochs 50 --output runs/proteins
     """
-    from lgan.data import choose_folds, load_raw
-    from lgan.experiment import factory, feature_names, network_spec, with_data_options
-    from lgan.train import train_one
-    from lgan.train.checkpoint import Checkpoint
-
+    check_source(source, root=root, mirror=mirror)
+    how = choose_split(split, None, folds)
     place = choose_device(device)
+    name = source_name(source)
     settings = choose_settings(
-        model, dataset, more, epochs=epochs, iterations=iterations, batch_size=batch_size,
+        model, name, more, epochs=epochs, iterations=iterations, batch_size=batch_size,
         hidden=hidden, num_layers=layers, dropout=dropout, lr=lr, readout=readout,
         pair_code=pair_code, features=features, compress=compress, seed=seed,
     )  # fmt: skip
+    reading = choose_reading(
+        how, atoms=atoms, hydrogens=hydrogens, standardise=standardise, targets=target,
+        task=task, smiles_column=smiles_column, root=root, mirror=mirror, seed=seed,
+    )  # fmt: skip
+    folder = output_folder(output, f"{name}-{model}-train", resume=resume, overwrite=overwrite)
+
+    from lgan.experiment import factory, network_spec, stored_model, with_data_options
+    from lgan.train import train_one
+
     spec = network_spec(model)
-    folder = output_folder(output, f"{dataset}-{model}-train", resume=resume, overwrite=overwrite)
-    union = load_union(settings, root=root, mirror=mirror, seed=seed, device=place)
-    fold = choose_folds(dataset, None, union.y, fold_count(folds), seed=seed)
+    found = read_source(settings, source, reading, device=place)
+    union = found.union
+    _check_metric(union.known_task, metric)
+    fold = how.folds(found.raw, union.known_task, fold_count(folds), seed)
     settings, epochs = with_data_options(settings, union), settings.training.epochs
-    raw = load_raw(dataset, root=root, mirror=mirror, seed=seed)
     path = folder / "model.safetensors"
     with (
         resumable(folder, resume=resume, overwrite=overwrite),
-        epoch_progress(f"{dataset} {model}", epochs, [int((fold == 0).sum())]) as on_epoch,
+        epoch_progress(f"{name} {model}", epochs, [int((fold == 0).sum())]) as on_epoch,
     ):
         trained = train_one(
-            factory(settings, union), union, folds=fold, config=settings.training,
+            factory(settings, union), union, folds=fold, config=settings.training, metric=metric,
             captured=spec.captured, device=place, output=folder, resume=resume,
             model=settings.about(), on_epoch=on_epoch,
         )  # fmt: skip
-        Checkpoint(
-            model=model,
-            options=settings.options,
-            in_channels=union.num_features,
-            hidden_channels=settings.hidden,
-            out_channels=union.num_classes,
-            dataset=dataset,
-            features=settings.features,
-            state=trained.state,
-            info={**trained.info, "compress": settings.compress},
-            feature_names=feature_names(raw, settings.features),
-            classes=raw.classes,
-        ).save(path)
-    report = {"checkpoint": str(path), "accuracy": trained.accuracy, **trained.info}
+        stored_model(settings, found, trained).save(path)
+    measured = str(trained.info["metric"])
     if as_json:
+        report = {"checkpoint": str(path), measured: trained.score, **trained.info}
         print_json(report)
         return
-    console.print(f"held-out accuracy after epoch {epochs}: [bold]{trained.accuracy:.1%}[/] "
+    console.print(f"held-out {measured} after epoch {epochs}: "
+                  f"[bold]{shown(measured, trained.score)}[/] "
                   f"on {trained.info['held_out']} graphs")  # fmt: skip
     console.print(f"checkpoint: {path}", soft_wrap=True, markup=False, highlight=False)
 
 
-def predict(
-    checkpoint: Annotated[Path, typer.Argument(help="File `model.safetensors` of `lgan train`.")],
-    dataset: options.Dataset,
-    device: options.Device = "auto",
-    root: options.Root = Path("data"),
-    mirror: options.Mirror = None,
-    seed: options.Seed = 0,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="CSV file for one row per graph."),
-    ] = None,
-    as_json: options.Json = False,
-) -> None:
-    """Predict the class of every graph of a data set with a trained model.
+def shown(metric: str, value: float) -> str:
+    """A metric as people write it: shares in percent, others with four digits.
 
-    \b
     Example:
-      lgan predict runs/proteins/model.safetensors PROTEINS -o predictions.csv
+        >>> shown("accuracy", 0.9153), shown("rmse", 0.58712)
+        ('91.5%', '0.5871')
     """
-    import torch
-
-    from lgan.data import load_raw
-    from lgan.experiment import feature_names, network_spec, settings_for
-    from lgan.train import predict as predict_logits
-    from lgan.train.checkpoint import Checkpoint
-
-    place = choose_device(device)
-    if output is not None and output.is_dir():
-        raise typer.BadParameter(f"`--output` must be a CSV file, but {output} is a folder.")
-    stored = Checkpoint.load(checkpoint)
-    settings = settings_for(
-        stored.model, dataset, features=stored.features, hidden=stored.hidden_channels,
-        compress=stored.compress, **stored.options,
-    )  # fmt: skip
-    raw = load_raw(dataset, root=root, mirror=mirror, seed=seed)
-    stored.check_meaning(dataset, feature_names(raw, stored.features), raw.classes)
-    network = stored.restore(network_spec(stored.model).build).to(place)
-    union = load_union(settings, root=root, mirror=mirror, seed=seed, device=place)
-    probability = predict_logits(network, union).softmax(-1).cpu()
-    guess, y = probability.argmax(-1), union.y.cpu()
-    classes = raw.classes
-    pairs = torch.bincount(y * len(classes) + guess, minlength=len(classes) ** 2)
-    confusion = pairs.view(len(classes), len(classes))
-    accuracy = float((guess == y).double().mean())
-    held_out = stored.held_out(dataset, seed)
-    rows = _prediction_rows(raw, probability, held_out)
-    if output is not None:
-        _write_csv(output, rows)
-    if as_json:
-        print_json({"accuracy": accuracy, "confusion": confusion.tolist(), "rows": rows})
-        return
-    counts = zip(classes, confusion.tolist(), strict=True)
-    table(
-        f"{dataset}: accuracy {accuracy:.1%} on {union.num_graphs} graphs",
-        ["true \\ predicted", *(f"class {name}" for name in classes)],
-        [[f"class {name}", *map(str, row)] for name, row in counts],
-        "" if held_out is None else
-        f"The model was trained on {union.num_graphs - len(held_out)} of them.",
-    )  # fmt: skip
-
-
-def _prediction_rows(
-    raw: "RawGraphs", probability: "Tensor", held_out: set[int] | None
-) -> list[dict[str, Any]]:
-    """A row for every graph: its class, the predicted one, all probabilities, whether the model
-    was trained on it.
-    """
-    return [
-        {
-            "graph": graph,
-            "class": raw.classes[label],
-            "class_predicted": raw.classes[guess],
-            **{
-                f"class_probability_{name}": round(value, 6)
-                for name, value in zip(raw.classes, values, strict=True)
-            },
-            "seen": "yes" if held_out is not None and graph not in held_out else "",
-            "error": "",
-        }
-        for graph, (label, guess, values) in enumerate(
-            zip(raw.y.tolist(), probability.argmax(-1).tolist(), probability.tolist(), strict=True)
-        )
-    ]
+    return f"{value:.1%}" if "accuracy" in metric else f"{value:.4g}"
 
 
 def _summary(result: "CVResult", folder: Path, seeds: int) -> dict[str, Any]:
@@ -319,10 +283,10 @@ def _show(results: list["CVResult"], folder: Path) -> None:
     meaning = {
         "gin": "one epoch for all folds, best mean (optimistic)",
         "fold-max": "each fold's own best epoch (flatters)",
-        "fair": "epoch chosen on an inner hold-out (default settings: searched on these folds)",
+        "fair": "epoch chosen on an inner hold-out",
     }
-    form = "{:.1%}" if results[0].metric == "accuracy" else "{:.3f}"
     result, means, rows = results[0], over_seeds(results), []
+    metric, searched = result.metric, result.dataset in DATASETS
     for rule, text in meaning.items():
         if rule not in means:
             rows.append([rule, "not measured", "", "add --fair"])
@@ -331,26 +295,16 @@ def _show(results: list["CVResult"], folder: Path) -> None:
         epochs = sorted({epoch for each in chosen for epoch in each.epochs})
         span = f"{epochs[0]}" if len(epochs) == 1 else f"{epochs[0]}–{epochs[-1]}"
         if len(results) > 1:
-            text = "seeds: " + ", ".join(form.format(each.mean) for each in chosen)
-        mean, std = (form.format(means[rule][key]) for key in ("mean", "std"))
+            text = "seeds: " + ", ".join(shown(metric, each.mean) for each in chosen)
+        mean, std = (shown(metric, means[rule][key]) for key in ("mean", "std"))
         rows.append([rule, f"{mean} ± {std}", span, text])
     several = f", mean of {len(results)} seeds" if len(results) > 1 else ""
     table(
         f"{result.dataset}, {result.model['name']}, {len(result.fold_sizes)} folds, "
         f"{result.test.size(1)} epochs{several}",
-        ["rule", result.metric, "epoch", "how the epoch is chosen" if not several else ""],
+        ["rule", metric, "epoch", "how the epoch is chosen" if not several else ""],
         rows,
         f"{float(result.seconds.sum()):.1f} s in all; "
-        f"record: {folder / record_name('*', len(results))}",
+        f"record: {folder / record_name('*', len(results))}"
+        + ("\ndefault settings were searched on these very graphs" if searched else ""),
     )
-
-
-def _write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
-    import csv
-
-    from lgan.data import replaced
-
-    with replaced(path) as temporary, temporary.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].keys())
-        writer.writeheader()
-        writer.writerows(rows)

@@ -4,12 +4,12 @@ from lgan.catalogue import DATASETS, DatasetSpec, dataset_spec
 from lgan.data.cache import cache_key, load_tensors, locked, replaced, save_tensors, set_aside
 from lgan.data.columns import Columns
 from lgan.data.encoder import Encoder
-from lgan.data.load import load, prepared_path
+from lgan.data.load import fit_encoder, load, prepared_path
 from lgan.data.mirror import TU_URLS, fetch
 from lgan.data.node_features import node_features
 from lgan.data.raw import RawGraphs
 from lgan.data.sources import load_raw
-from lgan.data.split_words import SPLITS, Split
+from lgan.data.split_words import SPLITS, Split, scaffolds
 from lgan.data.splits import (
     check_folds,
     choose_folds,
@@ -38,6 +38,7 @@ __all__ = [
     "dataset_spec",
     "drawn_folds",
     "fetch",
+    "fit_encoder",
     "load",
     "load_raw",
     "load_tensors",
@@ -50,6 +51,7 @@ __all__ = [
     "read_tu",
     "replaced",
     "save_tensors",
+    "scaffolds",
     "set_aside",
     "stratified_folds",
     "triangle_pairs",

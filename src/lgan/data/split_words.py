@@ -15,7 +15,15 @@ from lgan.data.splits import drawn_folds, read_folds
 from lgan.task import Task
 from lgan.task.cells import spelled
 
-__all__ = ["SPLITS", "Split", "column_folds", "group_folds", "random_folds", "scaffold_groups"]
+__all__ = [
+    "SPLITS",
+    "Split",
+    "column_folds",
+    "group_folds",
+    "random_folds",
+    "scaffold_groups",
+    "scaffolds",
+]
 
 SPLITS = ("stratified", "random", "scaffold", "group:COLUMN", "column:NAME", "published:FOLDER")
 PARTS = {  # what a column may call the parts, and the fold in which they are held out
@@ -154,9 +162,19 @@ def scaffold_groups(smiles: Sequence[str]) -> list[Hashable]:
     Args:
         smiles: Canonical SMILES.
     """
+    return [ring or ("no rings", text) for ring, text in zip(scaffolds(smiles), smiles, strict=True)]
+
+
+def scaffolds(smiles: Sequence[str]) -> list[str]:
+    """The Bemis-Murcko scaffold of every molecule, without chirality; empty without rings.
+
+    Example:
+        >>> scaffolds(["Cc1ccccc1", "CCO"])
+        ['c1ccccc1', '']
+    """
     murcko = require("rdkit.Chem.Scaffolds.MurckoScaffold")
-    scaffold = {text: murcko.MurckoScaffoldSmiles(text) for text in dict.fromkeys(smiles)}
-    return [scaffold[text] or ("no rings", text) for text in smiles]
+    found = {text: murcko.MurckoScaffoldSmiles(text) for text in dict.fromkeys(smiles)}
+    return [found[text] for text in smiles]
 
 
 def column_folds(cells: Sequence[Any], name: str = "split") -> Tensor:

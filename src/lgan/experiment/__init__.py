@@ -11,10 +11,14 @@ from lgan.experiment.run import (
     variant,
     with_data_options,
 )
-from lgan.experiment.settings import BASE, Settings, default_options, settings_for
+from lgan.experiment.settings import BASE, OWN_DATA, Settings, default_options, settings_for
+from lgan.experiment.source import Reading, ReadSource, stored_model
 
 __all__ = [
     "BASE",
+    "OWN_DATA",
+    "ReadSource",
+    "Reading",
     "Settings",
     "default_options",
     "factory",
@@ -25,6 +29,7 @@ __all__ = [
     "run_kernel",
     "run_network",
     "settings_for",
+    "stored_model",
     "variant",
     "with_data_options",
 ]

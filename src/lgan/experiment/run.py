@@ -72,9 +72,18 @@ def prepare(
         seed=seed,
         progress=progress,
     )
-    if spec.check is not None:
-        spec.check(union, settings.flat())
-    place = torch.device(device)
+    return checked_and_placed(union, settings, device)
+
+
+def checked_and_placed(
+    union: GraphUnion, settings: Settings, device: torch.device | str
+) -> GraphUnion:
+    """The data set on the device, or where it is if it would not fit there; an error where the
+    network cannot do it.
+    """
+    check, place = network_spec(settings.model).check, torch.device(device)
+    if check is not None:
+        check(union, settings.flat())
     return _placed(union, place, settings.training.budget_on(place))
 
 
@@ -145,6 +154,7 @@ def run_network(
     fold: Tensor,
     *,
     seeds: int = 1,
+    metric: str | None = None,
     fair: bool = False,
     device: torch.device | None = None,
     output: Path | None = None,
@@ -159,6 +169,7 @@ def run_network(
         fold: The test fold of every graph ``[G]``.
         seeds: Trainings side by side, with the seed of the settings and the next ones. They
             differ in initial weights and dropout and share the batches.
+        metric: Name of the metric, see :func:`lgan.cross_validate`.
         fair: Also train the models of the rule ``fair``, see :func:`lgan.cross_validate`.
         device: Where to train; by default where the data set is.
         output: Folder for states and records: ``result.json``, or ``seed-S.json`` for each seed.
@@ -171,6 +182,7 @@ def run_network(
         [variant(s, union) for s in each],
         union,
         folds=fold,
+        metric=metric,
         fair=fair,
         captured=spec.captured,
         rows=None if spec.rows is None else spec.rows(union),

@@ -5,15 +5,27 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from lgan.data import dataset_spec
+from lgan.catalogue import DATASETS
 from lgan.experiment.tuned import TUNED
 from lgan.train import TrainConfig
 from lgan.zoo import KernelSpec, NetworkSpec, model_spec
 
-__all__ = ["BASE", "Settings", "default_options", "settings_for"]
+__all__ = ["BASE", "OWN_DATA", "Settings", "default_options", "settings_for"]
 
 # What holds for every network unless its paper, a search or the user says otherwise.
 BASE: dict[str, Any] = {"hidden": 32, "num_layers": 4, "dropout": 0.0}
+# What holds on data nobody has tuned for: no published protocol, and no search.
+OWN_DATA: dict[str, Any] = {
+    "hidden": 64,
+    "dropout": 0.2,
+    "epochs": 100,
+    "iterations": 0,
+    "batch_size": 64,
+    "lr": 0.003,
+    "lr_halving": 25,
+    "readout": "sum",
+    "features": "all",
+}
 TRAINING = {f.name for f in fields(TrainConfig)}
 DATA = {"features", "compress"}
 SIZES = {"hidden", "num_layers"}
@@ -76,7 +88,8 @@ def settings_for(model: str, dataset: str, **given: Any) -> Settings:
 
     Args:
         model: Name of the model.
-        dataset: Name of the data set.
+        dataset: Name of the data set; one that is not in the registry has no published protocol
+            and gets :data:`OWN_DATA`.
         given: Settings by name; ``None`` stands for "not given". Beside ``hidden``, ``features``
             and ``compress``: fields of :class:`lgan.TrainConfig` and options of the model.
 
@@ -84,7 +97,7 @@ def settings_for(model: str, dataset: str, **given: Any) -> Settings:
         >>> settings_for("lgan", "MUTAG", dropout=0.5).options["dropout"]
         0.5
     """
-    spec, about = model_spec(model), dataset_spec(dataset)
+    spec, about = model_spec(model), DATASETS.get(dataset)
     known = accepted(spec)
     given = {key: value for key, value in given.items() if value is not None}
     unknown = sorted(set(given) - known - TRAINING - DATA - {"hidden"})
@@ -94,7 +107,8 @@ def settings_for(model: str, dataset: str, **given: Any) -> Settings:
             f"Choose from: {', '.join(sorted(known | TRAINING | DATA | {'hidden'}))}."
         )
     _check_types(given, spec)
-    usual = {**BASE, "readout": about.readout, "features": about.features, "compress": True}
+    of_data = OWN_DATA if about is None else {"readout": about.readout, "features": about.features}
+    usual = {**BASE, **of_data, "compress": True}
     usual["seed"] = TrainConfig.seed  # some kernels draw at random too
     tuned = TUNED.get(model, {}).get(dataset, {})
     chosen = {**default_options(spec), **usual, **spec.defaults, **tuned, **given}

@@ -31,7 +31,9 @@ def graph_keys(raw: RawGraphs) -> Tensor:
         own, edges = slice(node_ptr[g], node_ptr[g + 1]), slice(pair_ptr[g], pair_ptr[g + 1])
         ends = (raw.pair_index[:, edges] - node_ptr[g]).numpy().tobytes()
         text = repr((own.stop - own.start, nodes[own], pairs[edges]))
-        numbers = raw.nodes.numbers[own].numpy().tobytes() + raw.pairs.numbers[edges].numpy().tobytes()
+        numbers = (
+            raw.nodes.numbers[own].numpy().tobytes() + raw.pairs.numbers[edges].numpy().tobytes()
+        )
         keys.append(_key(ends + text.encode() + numbers))
     return torch.tensor(keys, dtype=torch.int64)
 

@@ -51,6 +51,8 @@ class PredictionRows:
         rows: The rows; they are computed as they are read, in bounded memory.
         failed: Rows without a prediction so far.
         known: Rows so far that the model was trained on.
+        count: Rows that were read so far, by whoever reads them.
+        unseen: Values so far that the model was not trained on, in words.
         truth: Targets of the rows that have them, as far as the source has the columns.
         answers: What the model said of these.
     """
@@ -60,6 +62,8 @@ class PredictionRows:
     rows: Iterator[Row]
     failed: int = 0
     known: int = 0
+    count: int = 0
+    unseen: list[str] = field(default_factory=list)
     truth: list[Tensor] = field(default_factory=list)
     answers: list[Tensor] = field(default_factory=list)
 
@@ -164,6 +168,10 @@ class PredictionRows:
                 "without a prediction (`--on-error skip`)."
             )
         answers, seen = self.predictor.answers(raw), self.predictor.seen(raw).tolist()
+        for column, words in self.predictor.encoder.unseen(raw).items():
+            told = f"{column} {', '.join(words)}"
+            if told not in self.unseen:
+                self.unseen.append(told)
         self.failed += len(reasons)
         self.known += sum(seen)
         if raw.targets and raw.num_graphs:

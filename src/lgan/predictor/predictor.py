@@ -171,7 +171,9 @@ def load_model(path: Path | str) -> Predictor:
                 f"{stored.in_channels}"
             )
         scale = stored.target_scale
-        if not encoder.task.classes and (scale is None or scale.mean.numel() != stored.out_channels):
+        if not encoder.task.classes and (
+            scale is None or scale.mean.numel() != stored.out_channels
+        ):
             raise ValueError("the scale of its targets is missing")
     except ValueError as error:
         raise ValueError(f"{path} is not a whole model of lgan: {error}") from error

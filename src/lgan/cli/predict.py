@@ -1,0 +1,145 @@
+"""`lgan predict`."""
+
+import csv
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lgan.cli import options
+from lgan.cli.screen import console, note, print_json, reading_progress, table
+from lgan.cli.setup import check_source, choose_device
+from lgan.cli.training import shown
+
+if TYPE_CHECKING:
+    from lgan.predictor.prediction_rows import PredictionRows
+
+__all__ = ["predict"]
+
+# Rows and columns of a prediction that are shown on the screen.
+SHOWN_ROWS = 20
+SHOWN_COLUMNS = 6
+
+
+def predict(
+    checkpoint: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="File `model.safetensors` of `lgan train`.")
+    ],
+    source: Annotated[
+        str | None,
+        typer.Argument(metavar="[SOURCE]", help="What to predict, as in `lgan train`."),
+    ] = None,
+    smiles: Annotated[
+        list[str] | None,
+        typer.Option("--smiles", metavar="SMILES", help="A molecule to predict; repeatable."),
+    ] = None,
+    smiles_column: options.SmilesColumn = None,
+    on_error: Annotated[
+        str,
+        typer.Option(
+            metavar="WORD",
+            help="Rows that cannot be read: skip keeps them without a prediction, raise stops.",
+            **options.one_of(("skip", "raise"), "word"),
+        ),
+    ] = "skip",
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="CSV file, one row per row."),
+    ] = None,
+    device: options.Device = "auto",
+    root: options.Root = Path("data"),
+    mirror: options.Mirror = None,
+    seed: options.Seed = 0,
+    as_json: options.Json = False,
+) -> None:
+    """Predict a source, row by row and in its order: its columns, then what the model says.
+
+    \b
+    Examples:
+      lgan predict runs/active/model.safetensors new.csv --output predicted.csv
+      lgan predict runs/active/model.safetensors --smiles "c1ccccc1O"
+      lgan predict runs/proteins/model.safetensors PROTEINS -o predictions.csv
+    """
+    if (source is None) == (not smiles):
+        raise typer.BadParameter("Give a SOURCE or `--smiles`, one of them.")
+    if source is not None:
+        check_source(source, root=root, mirror=mirror)
+    options.check_file(output)
+    place = choose_device(device)
+
+    from lgan.predictor import load_model
+    from lgan.predictor.prediction_rows import PredictionRows
+
+    predictor = load_model(checkpoint).to(place)
+    what = "molecules" if source is None else Path(source).name
+    with reading_progress(what, doing="predicting") as progress:
+        found = PredictionRows.of(
+            predictor, source or smiles, smiles_column=smiles_column, on_error=on_error,
+            progress=progress, root=root, mirror=mirror, seed=seed,
+        )  # fmt: skip
+        rows = _written(found, output, keep_all=as_json)
+    metrics = found.metrics()
+    if as_json:
+        print_json({"rows": rows, "metrics": metrics})
+        return
+    _show(found, rows, metrics, what, output)
+
+
+def _written(found: "PredictionRows", output: Path | None, *, keep_all: bool) -> list[Any]:
+    """Write the rows as they come; give back all of them, or those that are shown."""
+    from lgan.data import replaced
+    from lgan.data.tables import safe_cell
+
+    kept = []
+    with ExitStack() as stack:
+        writer = None
+        if output is not None:
+            file = stack.enter_context(replaced(output)).open("w", newline="", encoding="utf-8")
+            stack.enter_context(file)
+            writer = csv.DictWriter(file, found.columns)
+            writer.writeheader()
+        for row in found.rows:
+            if writer is not None:
+                writer.writerow({name: safe_cell(value) for name, value in row.items()})
+            if keep_all or len(kept) < SHOWN_ROWS:
+                kept.append(row)
+            found.count += 1
+    return kept
+
+
+def _show(
+    found: "PredictionRows",
+    rows: list[Any],
+    metrics: dict[str, float],
+    what: str,
+    output: Path | None,
+) -> None:
+    task = found.predictor.task
+    if output is None:
+        given = [name for name in found.columns if name in rows[0]][:2] if rows else []
+        given = [name for name in given if not name.startswith(f"{task.targets[0]}_")]
+        said = [name for name in found.columns if name.endswith("_predicted")]
+        said += [f"{task.targets[0]}_probability_{task.classes[-1]}"] if task.classes else []
+        names = [*given, *said][:SHOWN_COLUMNS]
+        names += [name for name in ("seen", "error") if any(row[name] for row in rows)]
+        table(
+            f"{what}: {task}", names,
+            [[_short(row[name]) for name in names] for row in rows],
+            "" if found.count <= len(rows) else f"{found.count - len(rows)} more rows: --output",
+        )  # fmt: skip
+    for name, value in metrics.items():
+        console.print(f"{name}: [bold]{shown(name, value)}[/]", highlight=False)
+    if metrics and found.known:
+        note(f"The model was trained on {found.known:,} of these rows: no fair measure.")
+    if found.failed:
+        note(f"{found.failed:,} of {found.count:,} rows have no prediction; `error` says why.")
+    if found.unseen:
+        note("values the model was not trained on: " + "; ".join(found.unseen))
+    if output is not None:
+        note(f"{found.count:,} rows: {output}")
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 40 else f"{text[:39]}…"

@@ -1,0 +1,55 @@
+import pytest
+import torch
+
+from lgan.experiment import Reading, ReadSource, factory, settings_for, stored_model
+from lgan.predictor import load_model
+from lgan.train import train_one
+
+SMILES = ["CCO", "CCN", "CCC", "c1ccccc1", "c1ccccc1O", "CC(=O)O", "CCCl", "CCBr"] * 3
+
+
+@pytest.fixture(scope="session")
+def stored(tmp_path_factory):
+    """Trains a small model on a table and gives the file it was kept in."""
+    pytest.importorskip("rdkit", reason="molecules need rdkit")
+
+    def build(name: str, columns: dict[str, list[str]], **options):
+        folder = tmp_path_factory.mktemp(name)
+        table = folder / f"{name}.csv"
+        rows = zip(SMILES, *columns.values(), strict=True)
+        lines = [",".join(("smiles", *columns)), *(",".join(row) for row in rows)]
+        table.write_text("\n".join(lines) + "\n")
+        settings = settings_for(
+            "lgan-res", table.name, hidden=4, num_layers=2, epochs=1, batch_size=8, **options
+        )
+        reading = Reading(targets=tuple(columns), root=folder / "data")
+        source = ReadSource.of(settings, str(table), reading)
+        fold = torch.arange(source.union.num_graphs) % 4
+        trained = train_one(
+            factory(settings, source.union), source.union, folds=fold, config=settings.training
+        )
+        path = folder / "model.safetensors"
+        stored_model(settings, source, trained).save(path)
+        return path
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def binary_file(stored):
+    return stored("active", {"active": ["yes", "no", "no", "yes"] * 6})
+
+
+@pytest.fixture(scope="session")
+def binary(binary_file):
+    return load_model(binary_file)
+
+
+@pytest.fixture(scope="session")
+def number(stored):
+    return load_model(stored("logS", {"logS": [f"{i * 0.7 - 20:.2f}" for i in range(24)]}))
+
+
+@pytest.fixture(scope="session")
+def several(stored):
+    return load_model(stored("tox", {"a": ["0", "1", ""] * 8, "b": ["1", "", "0"] * 8}))

@@ -1,0 +1,81 @@
+import csv
+
+import pytest
+
+from lgan.predictor.prediction_rows import PredictionRows, predicted_columns
+from lgan.task import Task
+
+
+def _rows(predictor, source, **options):
+    found = PredictionRows.of(predictor, source, **options)
+    return found, list(found.rows)
+
+
+def test_rows_are_those_of_the_table_in_its_order(binary, tmp_path):
+    table = tmp_path / "new.csv"
+    table.write_text('id,smiles,error\nb,CCN,old\nx,C1CC,\na,"c1ccccc1",\ny,,\n')
+    found, rows = _rows(binary, table)
+    assert [row["id"] for row in rows] == ["b", "x", "a", "y"]
+    assert found.columns == ["id", "smiles", "error (input)", *predicted_columns(binary.task)]
+    assert all(set(row) == set(found.columns) for row in rows)
+    assert [bool(row["error"]) for row in rows] == [False, True, False, True]
+    assert rows[0]["error (input)"] == "old"
+    assert rows[0]["seen"] == "yes"
+    assert rows[1]["active_predicted"] == ""
+    assert found.failed == 2
+
+
+def test_a_table_and_a_list_give_the_same_predictions(binary, tmp_path):
+    table = tmp_path / "new.csv"
+    table.write_text("smiles\n" + "\n".join(["CCO", "CCN", "C1CC", "CCCl", "c1ccccc1"]) + "\n")
+    _, whole = _rows(binary, table)
+    single = [_rows(binary, [smiles])[1][0] for smiles in ("CCO", "CCN", "CCCl", "c1ccccc1")]
+    readable = [row for row in whole if not row["error"]]
+    for one, other in zip(readable, single, strict=True):
+        assert one["active_probability_yes"] == pytest.approx(other["active_probability_yes"])
+
+
+def test_metrics_are_measured_where_the_targets_are_there(number, tmp_path):
+    table = tmp_path / "known.csv"
+    table.write_text("smiles,logS\nCCO,-10\nCCN,-11.5\nCCC,\n")
+    found, rows = _rows(number, table)
+    said = [float(row["logS_predicted"]) for row in rows[:2]]
+    error = sum((a - b) ** 2 for a, b in zip(said, (-10, -11.5), strict=True)) / 2
+    assert found.metrics()["rmse"] == pytest.approx(error**0.5, rel=1e-4)
+    assert "accuracy" not in found.metrics()
+
+
+def test_a_strict_prediction_stops_at_the_first_bad_row(binary):
+    with pytest.raises(ValueError, match=r"Row 2 cannot be read.*--on-error skip"):
+        _rows(binary, ["CCO", "C1CC"], on_error="raise")
+
+
+def test_a_table_of_molecules_is_refused_by_a_model_of_other_graphs(binary, tmp_path):
+    from dataclasses import replace
+
+    other = replace(binary, encoder=replace(binary.encoder, featuriser=None))
+    (tmp_path / "m.csv").write_text("smiles\nCCO\n")
+    with pytest.raises(ValueError, match="trained on graphs of another kind"):
+        _rows(other, tmp_path / "m.csv")
+
+
+def test_columns_of_every_task():
+    assert predicted_columns(Task("binary", ("t",), ("no", "yes"))) == [
+        "t_predicted", "t_probability_no", "t_probability_yes", "seen", "error",
+    ]  # fmt: skip
+    several = predicted_columns(Task("multilabel", ("a", "b"), ("0", "1")))
+    assert several[:3] == ["a_predicted", "a_probability_0", "a_probability_1"]
+
+
+def test_a_written_table_is_read_back_by_others(binary, tmp_path):
+    found, rows = _rows(binary, ["CCO"])
+    path = tmp_path / "p.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, found.columns)
+        writer.writeheader()
+        writer.writerows(rows)
+    [back] = csv.DictReader(path.open())
+    assert back["smiles"] == "CCO"
+    assert float(back["active_probability_yes"]) + float(back["active_probability_no"]) == (
+        pytest.approx(1, abs=1e-5)
+    )

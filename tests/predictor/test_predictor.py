@@ -1,0 +1,100 @@
+import json
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from lgan import LGAN
+from lgan.data import load_raw
+from lgan.predictor import load_model
+from lgan.predictor.graph_keys import graph_keys
+from lgan.train.tensor_file import read_metadata
+
+
+def test_a_stored_model_predicts_class_names_and_probabilities(binary):
+    classes = binary.predict(["CCO", "c1ccccc1"])
+    assert set(classes) <= {"yes", "no"}
+    shares = binary.predict_proba(["CCO", "c1ccccc1"])
+    assert shares.shape == (2, 2)
+    np.testing.assert_allclose(shares.sum(1), 1)
+    assert list(classes) == [binary.task.classes[i] for i in shares.argmax(1)]
+
+
+def test_a_row_that_cannot_be_read_keeps_its_place(binary):
+    with pytest.warns(UserWarning, match="1 of 3 rows cannot be read.*row 1"):
+        shares = binary.predict_proba(["CCO", "C1CC", "CCN"])
+    assert np.isnan(shares[1]).all()
+    alone = binary.predict_proba(["CCO", "CCN"])
+    np.testing.assert_allclose(shares[[0, 2]], alone, rtol=1e-5)
+    with pytest.warns(UserWarning, match="cannot be read"):
+        assert binary.predict(["CCO", "C1CC"])[1] is None
+
+
+def test_a_prediction_does_not_depend_on_its_neighbours_in_the_list(binary):
+    together = binary.predict_proba(["CCO", "c1ccccc1O", "CCBr"])
+    alone = np.concatenate([binary.predict_proba([s]) for s in ("CCO", "c1ccccc1O", "CCBr")])
+    np.testing.assert_allclose(together, alone, rtol=1e-5)
+
+
+def test_numbers_come_back_in_the_units_of_the_target(number):
+    values = number.predict(["CCO", "CCN"])
+    assert values.shape == (2,)
+    assert np.all((values > -40) & (values < 20))  # targets lie between -20 and -4
+    with pytest.raises(ValueError, match=r"Probabilities need classes.*logS.*Call `predict`"):
+        number.predict_proba(["CCO"])
+
+
+def test_several_labels_have_a_column_each(several):
+    assert several.task.kind == "multilabel"
+    assert several.predict_proba(["CCO", "CCN"]).shape == (2, 2)
+    assert set(several.predict(["CCO"]).ravel()) <= {"0", "1"}
+
+
+def test_embeddings_are_what_the_last_layer_reads(binary):
+    network = binary.network
+    assert isinstance(network, LGAN)
+    found = binary.embed(["CCO", "CCN"])
+    assert found.shape == (2, network.head.in_channels)
+    out = torch.from_numpy(found).float() @ network.head.weight + network.head.bias
+    np.testing.assert_allclose(
+        out.softmax(-1).detach(), binary.predict_proba(["CCO", "CCN"]), rtol=1e-4
+    )
+
+
+def test_an_unseen_element_has_a_column_of_its_own(binary):
+    assert np.isfinite(binary.predict_proba(["C[Si](C)C"])).all()
+    raw = binary.read(["C[Si](C)C"])
+    assert binary.encoder.unseen(raw)["node element"] == {"Si": 1}
+
+
+def test_the_model_knows_which_molecules_it_was_trained_on(binary):
+    raw = binary.read(["NCC", "CCCCCCCC"])  # ethylamine, written the other way round
+    assert binary.seen(raw).tolist() == [True, False]
+
+
+def test_keys_tell_graphs_apart_and_know_them_again():
+    raw = load_raw("triangles")
+    keys = graph_keys(raw)
+    assert torch.equal(keys, graph_keys(load_raw("triangles")))
+    assert torch.equal(keys[[5, 2]], graph_keys(raw.select([5, 2])))
+    assert keys.unique().numel() > 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda h: h.update(encoder={}), "encoder must be an object"),
+        (lambda h: h["encoder"].update(task=None), "task must have 2 outputs"),
+        (lambda h: h["encoder"]["nodes"].update(other=False), "features, the network reads"),
+        (lambda h: h.update(model="wl"), "must hold one of the networks"),
+    ],
+)
+def test_a_file_that_contradicts_itself_is_refused(change, message, binary_file, tmp_path):
+    header = json.loads(read_metadata(binary_file)["lgan"])
+    change(header)
+    broken = tmp_path / "model.safetensors"
+    metadata = {**read_metadata(binary_file), "lgan": json.dumps(header)}
+    save_file(load_file(binary_file), broken, metadata)
+    with pytest.raises(ValueError, match=message):
+        load_model(broken)
