@@ -65,7 +65,8 @@ def predict(
         raise typer.BadParameter("Give a SOURCE or `--smiles`, one of them.")
     if source is not None:
         check_source(source, root=root, mirror=mirror)
-    options.check_file(output)
+    if output is not None:
+        options.check_file("--output", output)
     place = choose_device(device)
 
     from lgan.predictor import load_model
@@ -91,7 +92,7 @@ def _written(found: "PredictionRows", output: Path | None, *, keep_all: bool) ->
     from lgan.data import replaced
     from lgan.data.tables import safe_cell
 
-    kept = []
+    kept: list[Any] = []
     with ExitStack() as stack:
         writer = None
         if output is not None:

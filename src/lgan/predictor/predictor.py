@@ -68,8 +68,10 @@ class Predictor:
         names = np.array([*self.task.classes, None], dtype=object)
         known = ~np.isnan(values)
         if self.task.has_classes:
-            return names[np.where(known.all(1), np.nan_to_num(values).argmax(1), -1)]
-        return names[np.where(known, values > 0.5, -1).astype(int)]
+            places = np.where(known.all(1), np.nan_to_num(values).argmax(1), -1)
+        else:
+            places = np.where(known, values > 0.5, -1)
+        return np.asarray(names[places.astype(int)])
 
     def predict_proba(self, source: Any, **reading: Any) -> NDArray[np.float64]:
         """Probabilities of the classes ``[n, C]``, or of the second class of every label
