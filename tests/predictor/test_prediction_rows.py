@@ -74,7 +74,8 @@ def test_a_written_table_is_read_back_by_others(binary, tmp_path):
         writer = csv.DictWriter(file, found.columns)
         writer.writeheader()
         writer.writerows(rows)
-    [back] = csv.DictReader(path.open())
+    with path.open() as file:
+        [back] = csv.DictReader(file)
     assert back["smiles"] == "CCO"
     assert float(back["active_probability_yes"]) + float(back["active_probability_no"]) == (
         pytest.approx(1, abs=1e-5)

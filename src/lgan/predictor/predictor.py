@@ -95,7 +95,7 @@ class Predictor:
         seen: list[Tensor] = []
         hook = head.register_forward_pre_hook(lambda _, given: seen.append(given[0].cpu()))
         try:
-            raw = self.read(source, **reading)
+            raw = _told(self.read(source, **reading))
             outputs_of(self.network, self.union(raw))
         finally:
             hook.remove()
@@ -106,15 +106,7 @@ class Predictor:
         how: dict[str, Any] = {"targets": [], **reading}
         if self.encoder.featuriser is not None:
             how["molecules"] = MoleculeFeatures.from_json(self.encoder.featuriser)
-        raw = load_raw(source, **how)
-        if raw.errors:
-            row, reason = raw.errors[0]
-            warnings.warn(
-                f"{len(raw.errors)} of {raw.num_graphs + len(raw.errors)} rows cannot be read and "
-                f"have no prediction, the first of them row {row}: {reason}",
-                stacklevel=4,
-            )
-        return raw
+        return load_raw(source, **how)
 
     def union(self, raw: RawGraphs) -> GraphUnion:
         """Graphs as the network reads them; their targets are not looked at."""
@@ -145,7 +137,7 @@ class Predictor:
         return replace(self, network=self.network.to(device))
 
     def _aligned(self, source: Any, reading: Mapping[str, Any]) -> NDArray[np.float64]:
-        raw = self.read(source, **reading)
+        raw = _told(self.read(source, **reading))
         return _placed(raw, self.answers(raw))
 
 
@@ -180,6 +172,18 @@ def load_model(path: Path | str) -> Predictor:
     except ValueError as error:
         raise ValueError(f"{path} is not a whole model of lgan: {error}") from error
     return Predictor(stored.restore(spec.build), stored, encoder, scale, stored.trained_on)
+
+
+def _told(raw: RawGraphs) -> RawGraphs:
+    """The graphs, with a warning where some rows are not among them."""
+    if raw.errors:
+        row, reason = raw.errors[0]
+        warnings.warn(
+            f"{len(raw.errors)} of {raw.num_graphs + len(raw.errors)} rows cannot be read and have "
+            f"no prediction, the first of them row {row}: {reason}",
+            stacklevel=4,
+        )
+    return raw
 
 
 def _placed(raw: RawGraphs, values: Tensor) -> NDArray[np.float64]:
