@@ -162,7 +162,9 @@ def scaffold_groups(smiles: Sequence[str]) -> list[Hashable]:
     Args:
         smiles: Canonical SMILES.
     """
-    return [ring or ("no rings", text) for ring, text in zip(scaffolds(smiles), smiles, strict=True)]
+    return [
+        ring or ("no rings", text) for ring, text in zip(scaffolds(smiles), smiles, strict=True)
+    ]
 
 
 def scaffolds(smiles: Sequence[str]) -> list[str]:
