@@ -18,8 +18,8 @@ TRAINING = [
 OPTIONS = {
     "demo": ["--epochs", "--folds", "--seed", "--output", "--json"],
     "train": TRAINING,
-    "cv": [*TRAINING, "--splits", "--fair", "--seeds"],
-    "predict": [*SHARED, "--device", "--seed", "--output"],
+    "cv": [*TRAINING, "--target", "--split", "--metric", "--fair", "--seeds"],
+    "predict": [*SHARED, "--smiles", "--on-error", "--device", "--seed", "--output"],
     "explain": [
         *SHARED, "--dataset", "--index", "--smiles", "--class", "--method", "--steps", "--output",
         "--report", "--gallery", "--device", "--seed",

@@ -1,7 +1,7 @@
 """From features and targets as a source spells them to those a model reads."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -146,7 +146,7 @@ class Encoder:
             y = torch.full((raw.num_graphs, len(self.task.targets)), torch.nan)
         else:
             y = torch.full((raw.num_graphs,), -1)
-        union = GraphUnion.build(
+        return GraphUnion.build(
             x,
             raw.pair_index,
             y,
@@ -159,7 +159,6 @@ class Encoder:
             name=raw.name,
             task=self.task,
         )
-        return replace(union, task=self.task, _trusted=True)
 
     def to_json(self) -> dict[str, Any]:
         """The encoder as JSON's types."""

@@ -1,7 +1,7 @@
 """A source read for a network: its graphs, what encodes them, and their union."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +99,7 @@ class ReadSource:
             union = prepare(
                 settings, root=reading.root, mirror=reading.mirror, seed=reading.seed, device=device
             )
-            return ReadSource(raw, encoder, replace(union, task=encoder.task, _trusted=True))
+            return ReadSource(raw, encoder, union)
         if encoder.task is None:
             raise ValueError(
                 f"{raw.name} has nothing to predict: no targets were found. Name a column or an "
