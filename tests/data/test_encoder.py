@@ -166,3 +166,44 @@ def test_damaged_encoders_are_refused(raw: RawGraphs, change: dict[str, object])
     plain = Encoder.fit(raw, targets=["active"]).to_json() | change
     with pytest.raises(ValueError, match="must be"):
         Encoder.from_json(plain)
+
+
+def test_distinct_rows_are_the_vectors_of_all_rows(raw: RawGraphs) -> None:
+    encoder = Encoder.fit(raw, targets=["active"]).nodes
+    columns = raw.nodes[torch.tensor([0, 1, 2, 0, 3, 4, 2])]
+    columns = columns.with_numbers(torch.tensor([1.0, 1, 2, 1, 3, 3, 2])[:, None], ("mass",))
+    table, rows = encoder.distinct(columns)
+    assert len(table) == 3
+    assert torch.equal(table[rows], encoder.encode(columns))
+    empty, none = encoder.distinct(columns[torch.zeros(0, dtype=torch.int64)])
+    assert (empty.shape, none.shape) == ((0, 8), (0,))
+
+
+@pytest.mark.parametrize("compress", [True, False])
+def test_twins_are_those_that_agree_in_all_columns(compress: bool) -> None:
+    triangle = RawGraphs(
+        name="triangle",
+        node_ptr=torch.tensor([0, 3]),
+        pair_index=torch.tensor([[0, 0, 1], [1, 2, 2]]),
+        nodes=Columns.of_categories({"a": [0, 0, 0], "b": ["x", "y", "y"]}),
+    )
+    union = Encoder.fit(triangle).encode(triangle, compress=compress)
+    assert union.lines.multiplicity.tolist() == ([1, 2] if compress else [1, 1, 1])
+    assert union.x[:2].tolist() == [[1, 0, 1, 0, 0], [1, 0, 0, 1, 0]]
+
+
+def test_many_columns_do_not_overflow() -> None:
+    count, values = 40, 100
+    words = {f"c{i}": [(k * (i + 1)) % 97 for k in range(values)] for i in range(count)}
+    columns = Columns.of_categories(words)
+    encoder = Encoder.fit(
+        RawGraphs(
+            name="one",
+            node_ptr=torch.tensor([0, values]),
+            pair_index=torch.zeros(2, 0, dtype=torch.int64),
+            nodes=columns,
+        )
+    ).nodes
+    table, rows = encoder.distinct(columns)
+    assert len(table) == 97
+    assert torch.equal(table[rows], encoder.encode(columns))
