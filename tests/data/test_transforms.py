@@ -114,9 +114,9 @@ def test_the_number_of_classes_does_not_depend_on_the_names_of_nodes():
 
 def test_its_repr_shows_every_option():
     # PyG compares it with the one a cached data set was made with.
-    assert repr(lgan.EgoLineGraph()) == "lgan.EgoLineGraph(compress=False, pair_code='none')"
+    assert repr(lgan.EgoLineGraph()) == "EgoLineGraph(compress=False, pair_code='none')"
     coded = lgan.EgoLineGraph(compress=True, pair_code="full")
-    assert repr(coded) == "lgan.EgoLineGraph(compress=True, pair_code='full')"
+    assert repr(coded) == "EgoLineGraph(compress=True, pair_code='full')"
 
 
 EDGE = torch.tensor([[0], [1]])
@@ -175,6 +175,7 @@ def test_preparing_a_whole_graph_twice_changes_nothing():
     _assert_same_lines(EgoLines.from_data(twice), EgoLines.from_data(once))
 
 
+@pytest.mark.filterwarnings("ignore:`EgoLineGraph` ignores")
 @pytest.mark.parametrize("name", ["pos", "edge_attr", "node_mask"])
 def test_merging_refuses_fields_of_nodes_and_edges_that_it_cannot_merge(name):
     graph = data(nx.complete_graph(3), torch.ones(3, 1))

@@ -10,7 +10,7 @@ from torch_geometric.transforms import LargestConnectedComponents
 
 import lgan
 from lgan import EgoLines, GraphUnion
-from lgan.graph import GraphBatch
+from lgan.graph import GraphBatch, undirected_pairs
 from lgan.zoo.gin import GIN
 
 PROGRAM = Path(__file__).parents[1] / "fuzz_structures.py"
@@ -28,7 +28,8 @@ def test_no_corrupted_field_reaches_a_compiled_loop():
 
 
 def _graph(nodes: int = 40) -> Data:
-    return Data(x=torch.randn(nodes, 2), edge_index=torch.randint(0, nodes, (2, 4 * nodes)))
+    edges = undirected_pairs(torch.randint(0, nodes, (2, 4 * nodes)), nodes)
+    return Data(x=torch.randn(nodes, 2), edge_index=edges)
 
 
 @pytest.mark.parametrize("compress", [False, True])
@@ -53,12 +54,11 @@ def test_edges_changed_after_the_transform_are_refused():
     graph = lgan.EgoLineGraph()(_graph())
     model = lgan.LGAN(2, 4, 2).eval()
     expected = model(graph)
-    for harmless in (graph.edge_index.flip(0), graph.edge_index.repeat(1, 2)):
+    edges = graph.edge_index
+    for harmless in (edges.flip(0), torch.cat([edges, edges.flip(0)], 1), edges.repeat(1, 2)):
         graph.edge_index = harmless
         assert torch.equal(model(graph), expected)
-    graph.edge_index = graph.edge_index[:, 160:]  # every edge once
-    assert torch.equal(model(graph), expected)
-    graph.edge_index = graph.edge_index[:, 60:]
+    graph.edge_index = edges[:, 1:]
     with pytest.raises(ValueError, match="`edge_index` has changed since"):
         model(graph)
 

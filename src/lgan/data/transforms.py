@@ -47,9 +47,10 @@ class EgoLineGraph(BaseTransform):  # type: ignore[misc]
         num_nodes = _checked_nodes(data)
         x: Tensor | None = data.x
         pair_index = undirected_pairs(data.edge_index, num_nodes)
-        _warn_of_ignored(data, pair_index)
         if self.compress:
             self._refuse_other_fields(data, num_nodes)
+        _warn_of_ignored(data, pair_index)
+        if self.compress:
             lines, node_class = EgoLines.compressed(pair_index, num_nodes, x)
             if lines.num_nodes < num_nodes:
                 _refuse_node_targets(data.y, num_nodes)
