@@ -5,10 +5,9 @@ import pytest
 import torch
 
 import lgan
-from lgan.data import load_raw, stratified_folds
+from lgan.data import feature_names, load_raw, stratified_folds
 from lgan.experiment import (
     factory,
-    feature_names,
     network_spec,
     prepare,
     run_kernel,

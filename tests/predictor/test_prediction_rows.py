@@ -37,7 +37,7 @@ def test_a_table_and_a_list_give_the_same_predictions(binary, tmp_path):
 
 def test_metrics_are_measured_where_the_targets_are_there(number, tmp_path):
     table = tmp_path / "known.csv"
-    table.write_text("smiles,logS\nCCO,-10\nCCN,-11.5\nCCC,\n")
+    table.write_text("smiles,logS\nCCCCO,-10\nCCCCN,-11.5\nCCC,\n")
     found, rows = _rows(number, table)
     said = [float(row["logS_predicted"]) for row in rows[:2]]
     error = sum((a - b) ** 2 for a, b in zip(said, (-10, -11.5), strict=True)) / 2

@@ -243,8 +243,8 @@ Features = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help=f"Node features: all, {', '.join(FEATURES)}.",
-        **one_of(("all", *FEATURES), "kind of features"),
+        help=f"Node features: {', '.join(FEATURES)}, all.",
+        **one_of((*FEATURES, "all"), "kind of features"),
     ),
 ]
 Compress = Annotated[

@@ -65,8 +65,8 @@ def predict(
         raise typer.BadParameter("Give a SOURCE or `--smiles`, one of them.")
     if source is not None:
         check_source(source, root=root, mirror=mirror)
-    if output is not None:
-        options.check_file("--output", output)
+    if output is not None and output.is_dir():
+        raise typer.BadParameter(f"`--output` must be a CSV file, but {output} is a folder.")
     place = choose_device(device)
 
     from lgan.predictor import load_model
@@ -82,7 +82,7 @@ def predict(
         rows = _written(found, output, keep_all=as_json)
     metrics = found.metrics()
     if as_json:
-        print_json({"rows": rows, "metrics": metrics})
+        print_json({"rows": rows, "metrics": metrics, "seen": found.known, "failed": found.failed})
         return
     _show(found, rows, metrics, what, output)
 
@@ -129,10 +129,12 @@ def _show(
             [[_short(row[name]) for name in names] for row in rows],
             "" if found.count <= len(rows) else f"{found.count - len(rows)} more rows: --output",
         )  # fmt: skip
-    for name, value in metrics.items():
-        console.print(f"{name}: [bold]{shown(name, value)}[/]", highlight=False)
-    if metrics and found.known:
-        note(f"The model was trained on {found.known:,} of these rows: no fair measure.")
+    rest = found.count - found.failed - found.known
+    if metrics:
+        of = "" if not found.known else f", {found.known:,} of them trained on: no fair measure"
+        where = "the rows it was not trained on" if rest and found.known else f"all rows{of}"
+        measured = ", ".join(f"{name} {shown(name, value)}" for name, value in metrics.items())
+        console.print(f"on {where}: {measured}", highlight=False, soft_wrap=True)
     if found.failed:
         note(f"{found.failed:,} of {found.count:,} rows have no prediction; `error` says why.")
     if found.unseen:

@@ -23,8 +23,10 @@ from lgan.cli.setup import (
 
 # The library is read by the functions that use it: a mistyped option needs no torch.
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from lgan.data import Split
-    from lgan.experiment import Reading, Settings
+    from lgan.experiment import Reading, ReadSource, Settings
     from lgan.train import CVResult
 
 __all__ = ["cv", "shown", "train"]
@@ -116,7 +118,7 @@ def cv(
         found = read_source(settings, source, reading, device=place)
         used = found.union.known_task
         _check_metric(used, metric)
-        fold = how.folds(found.raw, used, num_folds, seed)
+        fold = _checked_folds(how, found, num_folds, seed)
         sizes = torch.bincount(fold[fold >= 0]).tolist()
         with (
             resumable(folder, resume=resume, overwrite=overwrite),
@@ -133,6 +135,14 @@ def cv(
         )
         return
     _show(results, folder)
+
+
+def _checked_folds(split: "Split", found: "ReadSource", folds: int, seed: int) -> "Tensor":
+    """The test fold of every graph, on which something can be trained, before anything is made."""
+    from lgan.train.folds import choose_groups
+
+    fold = split.folds(found.raw, found.union.known_task, folds, seed)
+    return choose_groups(found.union, fold, seed)[0]
 
 
 def _check_metric(task: Any, metric: str | None) -> None:
@@ -231,7 +241,7 @@ def train(
     found = read_source(settings, source, reading, device=place)
     union = found.union
     _check_metric(union.known_task, metric)
-    fold = how.folds(found.raw, union.known_task, fold_count(folds), seed)
+    fold = _checked_folds(how, found, fold_count(folds), seed)
     settings, epochs = with_data_options(settings, union), settings.training.epochs
     path = folder / "model.safetensors"
     with (

@@ -6,7 +6,7 @@ from lgan.data.columns import Columns
 from lgan.data.encoder import Encoder
 from lgan.data.load import fit_encoder, load, prepared_path
 from lgan.data.mirror import TU_URLS, fetch
-from lgan.data.node_features import node_features
+from lgan.data.node_features import feature_names, node_features
 from lgan.data.raw import RawGraphs
 from lgan.data.sources import load_raw
 from lgan.data.split_words import SPLITS, Split, scaffolds
@@ -37,6 +37,7 @@ __all__ = [
     "csl",
     "dataset_spec",
     "drawn_folds",
+    "feature_names",
     "fetch",
     "fit_encoder",
     "load",

@@ -4,10 +4,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from lgan.catalogue import FEATURES
+from lgan.catalogue import DATASETS, FEATURES
 from lgan.data.raw import RawGraphs
 
-__all__ = ["node_features"]
+__all__ = ["feature_names", "node_features"]
 
 
 def node_features(raw: RawGraphs, features: str) -> tuple[Tensor, int]:
@@ -47,6 +47,31 @@ def node_features(raw: RawGraphs, features: str) -> tuple[Tensor, int]:
                 f"`features` must be one of {', '.join(FEATURES)}, got {features!r}. Choose one."
             )
     return x, x.shape[1]
+
+
+def feature_names(raw: RawGraphs, features: str) -> tuple[str, ...]:
+    """What every feature or category of the nodes stands for, see :func:`node_features`.
+
+    Degrees mean the same in all sets; the numbers that label nodes in a registered set mean
+    something in that set alone.
+
+    Example:
+        >>> from lgan.data import load_raw
+        >>> feature_names(load_raw("csl"), "labels")
+        ('csl label 0',)
+    """
+    _, size = node_features(raw, features)
+    if features == "constant":
+        return ("constant",)
+    if features == "degree":
+        return tuple(f"degree {value}" for value in range(size))
+    columns: list[str] = []
+    if "labels" in features:
+        columns += [f"{raw.nodes.names[0]} {word}" for word in raw.nodes.vocabularies[0]]
+    if "attributes" in features:
+        columns += raw.nodes.number_names
+    prefix = f"{raw.name} " if raw.name in DATASETS else ""
+    return tuple(prefix + column for column in columns)
 
 
 def _labels(raw: RawGraphs) -> Tensor:

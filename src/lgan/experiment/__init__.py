@@ -2,7 +2,6 @@
 
 from lgan.experiment.run import (
     factory,
-    feature_names,
     network_spec,
     prepare,
     record_name,
@@ -22,7 +21,6 @@ __all__ = [
     "Settings",
     "default_options",
     "factory",
-    "feature_names",
     "network_spec",
     "prepare",
     "record_name",

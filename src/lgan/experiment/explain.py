@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from lgan._version import __version__
-from lgan.data import RawGraphs, dataset_spec
-from lgan.experiment.run import feature_names, network_spec
+from lgan.data import RawGraphs, dataset_spec, feature_names
+from lgan.experiment.run import network_spec
 from lgan.experiment.settings import Settings, settings_for
 from lgan.explain import Explainer, GalleryItem, Report
 from lgan.explain.explainer import model_input

@@ -10,7 +10,6 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from lgan.catalogue import DATASETS
 from lgan.data import RawGraphs, load, node_features
 from lgan.experiment.settings import Settings
 from lgan.graph import GraphUnion
@@ -20,7 +19,6 @@ from lgan.zoo import KernelSpec, NetworkSpec, model_spec
 
 __all__ = [
     "factory",
-    "feature_names",
     "network_spec",
     "prepare",
     "record_name",
@@ -121,31 +119,6 @@ def with_data_options(settings: Settings, union: GraphUnion) -> Settings:
         return settings
     options = {**settings.options, **from_data(union, settings.options)}
     return replace(settings, options=options)
-
-
-def feature_names(raw: RawGraphs, features: str) -> tuple[str, ...]:
-    """What every feature or category of the nodes stands for, see :func:`lgan.data.node_features`.
-
-    Degrees mean the same in all sets; the numbers that label nodes in a registered set mean
-    something in that set alone.
-
-    Example:
-        >>> from lgan.data import load_raw
-        >>> feature_names(load_raw("csl"), "labels")
-        ('csl label 0',)
-    """
-    _, size = node_features(raw, features)
-    if features == "constant":
-        return ("constant",)
-    if features == "degree":
-        return tuple(f"degree {value}" for value in range(size))
-    columns: list[str] = []
-    if "labels" in features:
-        columns += [f"{raw.nodes.names[0]} {word}" for word in raw.nodes.vocabularies[0]]
-    if "attributes" in features:
-        columns += raw.nodes.number_names
-    prefix = f"{raw.name} " if raw.name in DATASETS else ""
-    return tuple(prefix + column for column in columns)
 
 
 def run_network(

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from lgan.catalogue import DATASETS
-from lgan.data import Encoder, RawGraphs, fit_encoder, load_raw
+from lgan.data import Encoder, RawGraphs, feature_names, fit_encoder, load_raw
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.experiment.run import checked_and_placed, network_spec, prepare
 from lgan.experiment.settings import Settings
@@ -124,8 +124,6 @@ class ReadSource:
 
 def stored_model(settings: Settings, source: ReadSource, trained: Trained) -> Checkpoint:
     """A trained network as it is kept in a file, with all that a prediction needs."""
-    from lgan.experiment.run import feature_names
-
     raw, held_out = source.raw, set(trained.info["held_out_graphs"])
     seen = [graph for graph in range(raw.num_graphs) if graph not in held_out]
     return Checkpoint(

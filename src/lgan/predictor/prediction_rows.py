@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from lgan.catalogue import DATASETS
 from lgan.data import RawGraphs
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.data.molecule_graphs import molecule_graphs
@@ -53,8 +54,9 @@ class PredictionRows:
         known: Rows so far that the model was trained on.
         count: Rows that were read so far, by whoever reads them.
         unseen: Values so far that the model was not trained on, in words.
-        truth: Targets of the rows that have them, as far as the source has the columns.
-        answers: What the model said of these.
+        truth: Targets of the rows, block by block, where the source has their columns.
+        answers: What the model said of these rows.
+        trained_on: Whether it was trained on these rows.
     """
 
     predictor: Predictor
@@ -66,6 +68,7 @@ class PredictionRows:
     unseen: list[str] = field(default_factory=list)
     truth: list[Tensor] = field(default_factory=list)
     answers: list[Tensor] = field(default_factory=list)
+    trained_on: list[Tensor] = field(default_factory=list)
 
     @staticmethod
     def of(
@@ -107,11 +110,15 @@ class PredictionRows:
         return found
 
     def metrics(self) -> dict[str, float]:
-        """Every metric of the task on the rows whose targets the source has; maybe none."""
+        """Every metric of the task, where the source has the targets: on the rows that the model
+        was not trained on, or on all where it was trained on all of them.
+        """
         if not self.truth:
             return {}
-        y, answers = torch.cat(self.truth), torch.cat(self.answers)
-        task = self.predictor.task
+        y, answers, task = torch.cat(self.truth), torch.cat(self.answers), self.predictor.task
+        fresh = ~torch.cat(self.trained_on)
+        if bool(fresh.any()):
+            y, answers = y[fresh], answers[fresh]
         if not bool(task.present(y).any()):
             return {}
         fitting = [metric for metric in METRICS.values() if task.kind in metric.kinds]
@@ -167,7 +174,8 @@ class PredictionRows:
                 f"Row {first + row + 1} cannot be read: {reason}. Correct it, or keep such rows "
                 "without a prediction (`--on-error skip`)."
             )
-        answers, seen = self.predictor.answers(raw), self.predictor.seen(raw).tolist()
+        answers, known = self.predictor.answers(raw), self.predictor.seen(raw)
+        seen = known.tolist()
         for column, words in self.predictor.encoder.unseen(raw).items():
             told = f"{column} {', '.join(words)}"
             if told not in self.unseen:
@@ -177,6 +185,7 @@ class PredictionRows:
         if raw.targets and raw.num_graphs:
             self.truth.append(self.predictor.task.encode(raw.targets))
             self.answers.append(answers)
+            self.trained_on.append(known)
         place = {row: graph for graph, row in enumerate(raw.rows.tolist())}
         said = _said(self.predictor.task, answers)
         names = self.columns[: len(self.columns) - len(predicted_columns(self.predictor.task))]
@@ -232,6 +241,8 @@ def _read(
     predictor: Predictor, source: Any, smiles_column: str | None, reading: Mapping[str, Any]
 ) -> RawGraphs:
     how = {**reading, "smiles_column": smiles_column}
+    if isinstance(source, str) and source in DATASETS:  # whose targets have names of their own
+        return predictor.read(source, targets=None, **how)
     try:  # the targets too, where the source has them
         return predictor.read(source, targets=list(predictor.task.targets), **how)
     except ValueError:

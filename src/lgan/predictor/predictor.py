@@ -11,7 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from lgan.data import Encoder, RawGraphs, load_raw
+from lgan.catalogue import DATASETS
+from lgan.data import Encoder, RawGraphs, feature_names, load_raw
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.graph import GraphUnion
 from lgan.predictor.graph_keys import graph_keys
@@ -106,7 +107,12 @@ class Predictor:
         how: dict[str, Any] = {"targets": [], **reading}
         if self.encoder.featuriser is not None:
             how["molecules"] = MoleculeFeatures.from_json(self.encoder.featuriser)
-        return load_raw(source, **how)
+        raw = load_raw(source, **how)
+        if raw.name in DATASETS:  # whose labels are numbers that mean something there alone
+            stored = self.checkpoint
+            names = feature_names(raw, stored.features)
+            stored.check_meaning(raw.name, names, raw.classes if raw.targets else stored.classes)
+        return raw
 
     def union(self, raw: RawGraphs) -> GraphUnion:
         """Graphs as the network reads them; their targets are not looked at."""
