@@ -36,14 +36,14 @@ def test_columns_are_one_hot_with_a_place_for_others_and_then_numbers(raw: RawGr
     )  # fmt: skip
     union = encoder.encode(raw, compress=False)
     assert union.num_features == encoder.num_features == 8
-    assert union.x[2].tolist() == [0, 0, 1, 0, 0, 1, 0, 2]
+    assert union.features[2].tolist() == [0, 0, 1, 0, 0, 1, 0, 2]
     assert union.y.tolist() == [1, 0]
 
 
 def test_same_things_get_the_same_columns_in_every_file(raw: RawGraphs) -> None:
     encoder = Encoder.fit(raw, targets=["active"])
     later = _with_elements(raw, ["O", "O", "O", "Xe", "Xe"])
-    x = encoder.encode(later, compress=False).x[:, :4]
+    x = encoder.encode(later, compress=False).features[:, :4]
     assert x.tolist() == [[0, 0, 1, 0]] * 3 + [[0, 0, 0, 1]] * 2
     assert encoder.unseen(later) == {"node element": {"Xe": 2}}
     assert encoder.unseen(raw) == {}
@@ -76,7 +76,7 @@ def test_published_features_are_those_of_the_tables(raw: RawGraphs, features: st
     x, num_features = node_features(single, features)
     encoder = Encoder.fit(single, features=features, targets=["active"], other=False)
     assert encoder.num_features == num_features
-    assert torch.equal(encoder.encode(single, compress=False).x, x)
+    assert torch.equal(encoder.encode(single, compress=False).features, x)
 
 
 def test_larger_degrees_are_others() -> None:
@@ -105,7 +105,7 @@ def test_numbers_may_have_been_read_as_categories_and_the_other_way_round(raw: R
     labels = replace(raw, nodes=Columns.of_categories({"z": [0, 1, 2, 3, 4]}))
     for fitted in (numbers, labels):
         encoder = Encoder.fit(fitted, targets=["active"])
-        a, b = (encoder.encode(each, compress=False).x for each in (numbers, labels))
+        a, b = (encoder.encode(each, compress=False).features for each in (numbers, labels))
         assert torch.equal(a, b)
     words = replace(raw, nodes=Columns.of_categories({"z": ["a", "b", "c", "d", "e"]}))
     with pytest.raises(ValueError, match=r"'z' of the nodes of two must hold numbers, got \('a'"):
@@ -189,7 +189,7 @@ def test_twins_are_those_that_agree_in_all_columns(compress: bool) -> None:
     )
     union = Encoder.fit(triangle).encode(triangle, compress=compress)
     assert union.lines.multiplicity.tolist() == ([1, 2] if compress else [1, 1, 1])
-    assert union.x[:2].tolist() == [[1, 0, 1, 0, 0], [1, 0, 0, 1, 0]]
+    assert union.features[:2].tolist() == [[1, 0, 1, 0, 0], [1, 0, 0, 1, 0]]
 
 
 def test_many_columns_do_not_overflow() -> None:

@@ -10,6 +10,7 @@ import reference
 from laws import data, twin_graphs
 from lgan import EgoLines, GraphUnion
 from lgan.graph import GraphBatch
+from lgan.graph.device_union import DeviceUnion
 from lgan.graph.ego_lines import FIELDS
 from lgan.zoo import GIN
 
@@ -173,3 +174,49 @@ def test_a_union_shows_itself_in_one_line():
         "GraphUnion('csl', num_graphs=150, num_nodes=6150, num_pairs=12300, num_features=1, "
         "num_classes=10)"
     )
+
+
+def test_rows_of_a_table_are_the_features_written_out():
+    x_table = torch.tensor([[0.5, 1.0], [2.0, 0.0], [1.0, 1.0]])
+    x = torch.tensor([2, 0, 0, 1, 1])
+    pairs = torch.tensor([[0, 1, 3], [1, 2, 4]])
+    options = {
+        "pair_index": pairs,
+        "y": torch.tensor([0, 1]),
+        "node_ptr": torch.tensor([0, 3, 5]),
+        "num_features": 2,
+        "num_classes": 2,
+    }
+    dense = GraphUnion.build(x_table[x], **options)
+    table = GraphUnion.build(x, x_table=x_table, **options)
+    assert table.lines.multiplicity.tolist() == dense.lines.multiplicity.tolist() == [1, 1, 1, 2]
+    again = GraphUnion.from_tensors(table.tensors()).to("cpu")
+    for union in (table, again):
+        assert torch.equal(union.features, dense.features)
+        ids = torch.tensor([1, 0, 1])
+        assert torch.equal(union.batch(ids).x, dense.batch(ids).x)
+    device = DeviceUnion(table)
+    capacity = device.capacity(ids[None])
+    assert torch.equal(device.batch(ids, capacity).x, DeviceUnion(dense).batch(ids, capacity).x)
+
+
+@pytest.mark.parametrize(
+    ("x", "table", "message"),
+    [
+        ([0, 2], torch.zeros(2, 3), "from 0 to 1, got 0 to 2"),
+        ([0, 1], torch.zeros(2, 4), "must be real and have 3 columns"),
+        ([0, 1], torch.zeros(2, 3, dtype=torch.int64), "must be real"),
+        ([0, 1], torch.full((2, 3), torch.nan), "must be finite"),
+    ],
+)
+def test_tables_that_do_not_fit_are_refused(x, table, message):
+    with pytest.raises(ValueError, match=message):
+        GraphUnion.build(
+            torch.tensor(x),
+            torch.tensor([[0], [1]]),
+            torch.tensor([0]),
+            torch.tensor([0, 2]),
+            num_features=3,
+            num_classes=2,
+            x_table=table,
+        )

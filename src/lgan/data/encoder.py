@@ -1,7 +1,7 @@
 """From features and targets as a source spells them to those a model reads."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -143,7 +143,7 @@ class Encoder:
         table = None
         if self.nodes.only_categories:
             x = self.nodes.encode(columns, of)
-        else:  # twins are found among few distinct rows much faster than among vectors
+        else:  # few rows are distinct: twins are found by their numbers, and memory is small
             table, x = self.nodes.distinct(columns, of)
         if self.task is not None and labelled:
             y = self.task.encode(raw.targets)
@@ -151,22 +151,20 @@ class Encoder:
             y = torch.full((raw.num_graphs, len(self.task.targets)), torch.nan)
         else:
             y = torch.full((raw.num_graphs,), -1)
-        union = GraphUnion.build(
+        return GraphUnion.build(
             x,
             raw.pair_index,
             y,
             raw.node_ptr,
-            num_features=self.num_features if table is None else len(table),
+            num_features=self.num_features,
             num_classes=self.num_outputs,
             compress=compress,
             triangles=triangles,
             pair_code=pair_code,
             name=raw.name,
             task=self.task,
+            x_table=table,
         )
-        if table is None:
-            return union
-        return replace(union, x=table[union.x], num_features=self.num_features)
 
     def to_json(self) -> dict[str, Any]:
         """The encoder as JSON's types."""

@@ -111,8 +111,9 @@ class DeviceUnion:
         )
         known = Incidence(pair_index, multiplicity, ptr, opposite_index, triangles, by_node)
         batch.__dict__.update(incidence=known, **self.known)
+        x, table = self.x[nodes.source], self.union.x_table
         return GraphBatch(
-            x=self.x[nodes.source],
+            x=x if table is None else table[x],
             y=self.y[ids],
             ptr=nodes.ptr,
             ids=ids,

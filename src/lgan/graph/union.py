@@ -102,7 +102,7 @@ class GraphUnion:
     """A data set ready for training: one disjoint union with pointers per graph.
 
     Attributes:
-        x: Node features, ``[N]`` categories or ``[N, F]``.
+        x: Node features: ``[N]`` categories, ``[N, F]``, or ``[N]`` rows of ``x_table``.
         y: Class of every graph ``[G]``.
         num_features: Features, or categories.
         num_classes: Classes.
@@ -112,6 +112,8 @@ class GraphUnion:
         name: Name of the data set.
         cells: Families of cells that a :class:`Lift` added.
         task: What is to be predicted; ``None`` for classes that have no names.
+        x_table: The distinct rows of real features ``[U, F]``, where few are distinct; batches
+            have the rows themselves.
     """
 
     x: Tensor
@@ -124,6 +126,7 @@ class GraphUnion:
     name: str = ""
     cells: dict[str, Cells] = field(default_factory=dict)
     task: Task | None = None
+    x_table: Tensor | None = None
     _trusted: InitVar[bool] = False
 
     def __post_init__(self, _trusted: bool) -> None:
@@ -131,6 +134,8 @@ class GraphUnion:
             return
         check_ptr("node_ptr", self.node_ptr, self.lines.num_nodes, remedy="Build the union again.")
         _check_rows("x", self.x, self.lines.num_nodes)
+        if self.x_table is not None:
+            _check_table(self.x, self.x_table, self.num_features)
         _check_rows("y", self.y, self.node_ptr.numel() - 1)
         check_lines_in_graphs(self.lines, self.node_ptr, self.pair_ptr, self.opposite_ptr)
         check_cells(self.cells, self.node_ptr)
@@ -170,6 +175,7 @@ class GraphUnion:
         pair_code: str = "none",
         name: str = "",
         task: Task | None = None,
+        x_table: Tensor | None = None,
     ) -> "GraphUnion":
         """Merge twins, list triangles, lay out the ego line graphs of all graphs at once.
 
@@ -185,8 +191,10 @@ class GraphUnion:
             pair_code: Level of structural codes that the pairs carry.
             name: Name of the data set.
             task: What is to be predicted.
+            x_table: Real features ``[U, F]`` of which ``x`` holds the rows ``[N]``, each row once.
         """
-        num_nodes = _check_parts(x, y, node_ptr, num_features, num_classes)
+        categories = num_features if x_table is None else len(x_table)
+        num_nodes = _check_parts(x, y, node_ptr, categories, num_classes)
         check_pairs(pair_index, num_nodes)
         if compress:
             lines, node_class = EgoLines.compressed(pair_index, num_nodes, x)
@@ -211,6 +219,7 @@ class GraphUnion:
             original_nodes=num_nodes,
             name=name,
             task=task,
+            x_table=x_table,
         )
 
     def tensors(self) -> dict[str, Tensor]:
@@ -218,6 +227,7 @@ class GraphUnion:
         numbers = (self.num_features, self.num_classes, self.original_nodes)
         stored = {"x": self.x, "y": self.y, "node_ptr": self.node_ptr}
         stored["numbers"] = torch.tensor(numbers)
+        stored |= {} if self.x_table is None else {"x_table": self.x_table}
         stored |= {name: getattr(self.lines, name) for name in FIELDS}
         codes = {name: getattr(self.lines, name) for name in CODES}
         stored |= {name: value for name, value in codes.items() if value is not None}
@@ -246,12 +256,18 @@ class GraphUnion:
             name=name,
             cells=cells_from_tensors(stored),
             task=task,
+            x_table=stored.get("x_table"),
         )
 
     def lifted(self, lift: "Lift", progress: Callable[[float], None] | None = None) -> "GraphUnion":
         """The same data set with the cells that a transform adds."""
         cells = lift.apply(self, progress or (lambda _: None))
         return replace(self, cells={**self.cells, **cells})
+
+    @property
+    def features(self) -> Tensor:
+        """Node features as a model reads them: ``[N]`` categories, or ``[N, F]``."""
+        return self.x if self.x_table is None else self.x_table[self.x]
 
     @cached_property
     def known_task(self) -> Task:
@@ -291,6 +307,7 @@ class GraphUnion:
         moved = {f.name: getattr(self, f.name) for f in fields(self)}
         for key in ("x", "y", "node_ptr", "lines"):
             moved[key] = moved[key].to(device)
+        moved["x_table"] = None if self.x_table is None else self.x_table.to(device)
         moved["cells"] = {name: family.to(device) for name, family in self.cells.items()}
         return GraphUnion(**moved, _trusted=True)
 
@@ -329,7 +346,8 @@ class GraphUnion:
             _trusted=True,
         )
         cells = batch_cells(self.cells, self.node_ptr, ids) if self.cells else {}
-        return GraphBatch(self.x[nodes], self.y[ids], ptr, ids, batch, cells=cells, _trusted=True)
+        x = self.x[nodes] if self.x_table is None else self.x_table[self.x[nodes]]
+        return GraphBatch(x, self.y[ids], ptr, ids, batch, cells=cells, _trusted=True)
 
     def _check_graphs(self, ids: Tensor) -> None:
         """Elsewhere than on the CPU a look at the ids would wait for the device."""
@@ -369,6 +387,23 @@ def _check_parts(
                     f"`torch.unique({name}, return_inverse=True)`."
                 )
     return num_nodes
+
+
+def _check_table(x: Tensor, table: Tensor, num_features: int) -> None:
+    if table.dim() != 2 or not table.is_floating_point() or table.size(1) != num_features:
+        raise ValueError(
+            f"`x_table` must be real and have {num_features} columns, got {table.dtype} of shape "
+            f"{list(table.shape)}."
+        )
+    if not bool(torch.isfinite(table).all()):
+        raise ValueError("`x_table` must be finite, got NaN or infinite values.")
+    check_integers("x", x, (None,), remedy="Give the row of `x_table` of every node.")
+    if x.numel():
+        low, high = (int(bound) for bound in torch.aminmax(x))
+        if low < 0 or high >= len(table):
+            raise ValueError(
+                f"`x` must hold rows of `x_table` from 0 to {len(table) - 1}, got {low} to {high}."
+            )
 
 
 def _check_rows(name: str, value: Any, rows: int) -> None:

@@ -187,7 +187,9 @@ class _Listing:
         self.connected, self.touching = connected, touching
         self.ptr, self.node, _ = neighbour_lists(union.lines.pair_index, union.lines.num_nodes)
         self.labels = type_labels(union.num_features, connected)
-        label = node_labels(union.x) if self.labels > 1 else torch.zeros(union.lines.num_nodes)
+        label = (
+            node_labels(union.features) if self.labels > 1 else torch.zeros(union.lines.num_nodes)
+        )
         self.label = label.to(torch.int32).numpy()
         self.node_ptr = union.node_ptr.numpy()
         self.pair_ptr, self.triple_ptr = lengths_to_ptr(sizes.pairs), lengths_to_ptr(sizes.triples)

@@ -80,7 +80,8 @@ def receptive_fields(options: Mapping[str, Any]) -> Lift:
 def _fields(union: GraphUnion, width: int, size: int, progress: Callable[[float], None]) -> Cells:
     nodes = union.lines.num_nodes
     neighbours = _Neighbours(union.lines.pair_index, nodes)
-    category = None if union.x.is_floating_point() else union.x.numpy()
+    features = union.features
+    category = None if features.is_floating_point() else features.numpy()
     colour = node_order(neighbours, category, nodes)
     progress(0.3)
     field = _all_fields(neighbours, colour, size, lambda part: progress(0.3 + 0.6 * part))
