@@ -66,6 +66,21 @@ def test_cache_is_a_file_per_choice_of_options(tiny, tmp_path):
     assert prepared_path("TINY", root=root) == prepared_path("TINY", root=root, features="labels")
 
 
+def test_files_of_one_s_own_are_cached_until_they_change(tmp_path):
+    pytest.importorskip("rdkit")
+    table, root = tmp_path / "molecules.csv", tmp_path / "root"
+    table.write_text("smiles,active,size\nCCO,yes,1.5\nc1ccccc1,no,2.5\nCCN,no,3.5\n")
+    fresh = load(table, targets=["active"], root=root)
+    cached = load(str(table), targets=["active"], root=root)
+    assert _same(cached, fresh)
+    assert (cached.task, cached.name) == (fresh.task, "molecules.csv")
+    assert len(_cached(root)) == 1
+    assert load(table, targets=["size"], task="regression", root=root).y.shape == (3, 1)
+    assert len(_cached(root)) == 2
+    table.write_text("smiles,active,size\nCCO,yes,1.5\nc1ccccc1,no,2.5\n")
+    assert load(table, targets=["active"], root=root).num_graphs == 2
+
+
 def test_changed_code_does_not_read_the_cache(tiny, tmp_path, monkeypatch):
     load("TINY", root=tmp_path / "root", mirror=tiny)
     package = shutil.copytree(Path(lgan._sources.__file__).parent, tmp_path / "lgan")

@@ -1,6 +1,7 @@
 """A data set ready for training, from its cache where there is one."""
 
 import json
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,13 +35,14 @@ class _Options:
     pair_code: str
     lift: Lift | None
 
-    def key(self, name: str, archive: Path | None = None) -> str:
+    def key(self, name: str, file: Path | None = None, asked: str = "") -> str:
         known: dict[str, Any] = {"features": self.features, "compress": self.compress}
         known |= {"triangles": False} if not self.triangles else {}
         known |= {"pair_code": self.pair_code} if self.pair_code != "none" else {}
         known |= {"lift": self.lift.key} if self.lift is not None else {}
-        if archive is not None:  # no checksum is known of it
-            known["archive"] = [archive.stat().st_size, archive.stat().st_mtime_ns]
+        known |= {"asked": asked} if asked else {}
+        if file is not None:  # no checksum is known of it
+            known["file"] = [str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns]
         return cache_key(name, known, source_digest(*COMPUTED_BY))
 
 
@@ -62,9 +64,9 @@ def load(
 ) -> GraphUnion:
     """Graphs ready for training: read, encoded, twins merged, triangles listed.
 
-    Sets that have a name are cached below ``root``, molecules after they are featurised; the keys
-    hold every option and the code that computed them. Graphs without a target are left out, with
-    a warning.
+    Sets that are read from a file are cached below ``root``; the key holds every option, the file's
+    size and time, and the code that computed it. Generated sets are made anew each time, which
+    takes less than a second. Graphs without a target are left out, with a warning.
 
     Args:
         source: A name, a path, a table or a list, see :func:`lgan.data.load_raw`.
@@ -103,22 +105,23 @@ def load(
         chosen = None if targets is None or isinstance(targets, Mapping) else _names(targets)
         return _build(raw, options, chosen, task, progress)
 
-    if targets is not None or task is not None or reading or not _is_archive_name(source):
+    cached = _name_and_file(source, root, mirror)
+    if cached is None:
         return build()
-    spec = DATASETS.get(source)
-    archive = fetch(source, root=root, mirror=mirror) if spec is None else None
-    path = _path(source, options, root, archive)
+    given = {"targets": targets, "task": task, **reading}
+    asked = {name: value for name, value in given.items() if value is not None}
+    path = _path(cached[0], options, root, cached[1], repr(sorted(asked.items())) if asked else "")
     if not path.exists():
         with locked(path):
             if not path.exists():  # another process may have made it while this one waited
                 union = build()
                 known = json.dumps(None if union.task is None else union.task.to_json())
-                metadata = {"name": source, "version": __version__, "task": known}
+                metadata = {"name": union.name, "version": __version__, "task": known}
                 save_tensors(path, union.tensors(), metadata)
                 return union
     tensors, metadata = load_tensors(path)
     plain = json.loads(metadata.get("task", "null"))
-    return GraphUnion.from_tensors(tensors, source, plain and Task.from_json(plain))
+    return GraphUnion.from_tensors(tensors, metadata["name"], plain and Task.from_json(plain))
 
 
 def fit_encoder(
@@ -157,15 +160,24 @@ def prepared_path(
     return _path(name, _Options(features, compress, triangles, pair_code, lift), root)
 
 
-def _is_archive_name(source: Any) -> bool:
-    """Whether a source is a name whose archive is read, and not the path of one."""
-    if not isinstance(source, str) or is_path(source):
-        return False
-    return source not in DATASETS or DATASETS[source].kind != "synthetic"
+def _name_and_file(
+    source: Any, root: str | Path, mirror: str | Path | None
+) -> tuple[str, Path | None] | None:
+    """What a cache is called, and the file it depends on; ``None`` for what is not cached."""
+    if not isinstance(source, str | os.PathLike):
+        return None
+    if is_path(source):
+        return (Path(source).name, Path(source)) if Path(source).is_file() else None
+    name = str(source)
+    if name in DATASETS:  # of which the content is checked
+        return None if DATASETS[name].kind == "synthetic" else (name, None)
+    return name, fetch(name, root=root, mirror=mirror)
 
 
-def _path(name: str, options: _Options, root: str | Path, archive: Path | None = None) -> Path:
-    return Path(root) / "prepared" / f"{options.key(name, archive)}.safetensors"
+def _path(
+    name: str, options: _Options, root: str | Path, file: Path | None = None, asked: str = ""
+) -> Path:
+    return Path(root) / "prepared" / f"{options.key(name, file, asked)}.safetensors"
 
 
 def _names(targets: str | Sequence[str]) -> list[str] | None:
