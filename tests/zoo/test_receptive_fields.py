@@ -99,7 +99,9 @@ def test_fields_of_a_batch_are_those_of_its_graphs_lifted_anew():
     union = union_of(graphs, labels, channels=3, lift=lift)
     parts = torch.split(labels, [len(g) for g in graphs])
     ids = [7, 0, 4, 2]
-    anew = union_of([graphs[i] for i in ids], torch.cat([parts[i] for i in ids]), lift=lift)
+    anew = union_of(
+        [graphs[i] for i in ids], torch.cat([parts[i] for i in ids]), channels=3, lift=lift
+    )
     batch = union.batch(torch.tensor(ids))
     assert torch.equal(batch.cells[FAMILY]["nodes"], anew.cells[FAMILY]["nodes"])
     assert torch.equal(batch.cells[FAMILY].ptr, anew.cells[FAMILY].ptr)
@@ -118,7 +120,9 @@ def test_categories_are_seen_in_the_same_order_under_every_naming(size):
             other, moved = permuted(graph, x)
             seen = []
             for shape, labels in ((graph, x), (other, moved)):
-                field = union_of([shape], labels, lift=lift).cells[FAMILY]["nodes"].long()
+                field = (
+                    union_of([shape], labels, channels=2, lift=lift).cells[FAMILY]["nodes"].long()
+                )
                 seen.append(torch.where(field < 0, -1, labels[field]) if len(shape) else field)
             assert torch.equal(*seen)
 
