@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from lgan.graph import EgoLines, GraphBatch, graph_ptr
 from lgan.nn.dropout import Dropout
+from lgan.nn.eager import eager
 from lgan.nn.features import check_finite, checked_features
 from lgan.nn.lgan_conv import Branches, CodeMap, Comb, Fusion, LGANConv
 from lgan.nn.linear import Linear, one_hot
@@ -116,6 +117,7 @@ class LGAN(nn.Module):
             linear.reset_parameters()  # type: ignore[operator]
         self.head.reset_parameters()
 
+    @eager
     def forward(self, data: Any) -> Tensor:
         """Outputs for every graph of a batch."""
         lines = EgoLines.from_data(data)

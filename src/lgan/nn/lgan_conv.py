@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from lgan import ops
 from lgan.graph import EgoLines
 from lgan.graph.pair_codes import code_channels, spread, spread_channels
+from lgan.nn.eager import eager
 from lgan.nn.features import check_finite, check_node_weight, checked_features
 from lgan.nn.linear import EVERYTHING, Linear, check_categories
 from lgan.nn.norm import BatchNorm
@@ -130,6 +131,7 @@ class LGANConv(nn.Module):
                 module.reset_parameters()
         self._lines = None
 
+    @eager
     def forward(
         self, x: Tensor, edge_index: Tensor | EgoLines, *, node_weight: Tensor | None = None
     ) -> Tensor:
