@@ -6,14 +6,13 @@ import stat
 import subprocess
 import sys
 import textwrap
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor
 
-from lgan.data import cache_key, load_tensors, locked, replaced, save_tensors, set_aside
+from lgan.data import cache_key, load_tensors, locked, replaced, save_tensors
 
 TENSORS = {"a": torch.arange(5), "b": torch.eye(3), "none": torch.zeros(0, 2, dtype=torch.bool)}
 
@@ -157,32 +156,6 @@ def test_what_is_being_written_is_not_taken_for_abandoned(tmp_path: Path) -> Non
         assert (tmp_path / "x").read_text() == "second"
     assert (tmp_path / "x").read_text() == "first"
     assert list(tmp_path.iterdir()) == [tmp_path / "x"]
-
-
-def _overwrite(folder: Path, failure: type[BaseException] | None) -> None:
-    with set_aside([folder / "a", folder / "b"]):
-        assert not (folder / "a").exists()
-        (folder / "a").write_text("new")
-        if failure is not None:
-            raise failure
-
-
-@pytest.mark.parametrize(
-    ("failure", "left"),
-    [
-        (None, {"a": "new"}),
-        (KeyboardInterrupt, {"a": "new"}),
-        (OSError, {"a": "old", "b": "old"}),
-    ],
-)
-def test_old_files_come_back_only_where_writing_new_ones_fails(
-    tmp_path: Path, failure: type[BaseException] | None, left: dict[str, str]
-) -> None:
-    for name in ("a", "b"):
-        (tmp_path / name).write_text("old")
-    with nullcontext() if failure is None else pytest.raises(failure):
-        _overwrite(tmp_path, failure)
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == left
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")

@@ -1,7 +1,7 @@
 """Data sets: reading, generating, splitting and caching them."""
 
 from lgan.catalogue import DATASETS, DatasetSpec, dataset_spec
-from lgan.data.cache import cache_key, load_tensors, locked, replaced, save_tensors, set_aside
+from lgan.data.cache import cache_key, load_tensors, locked, replaced, save_tensors
 from lgan.data.columns import Columns
 from lgan.data.encoder import Encoder
 from lgan.data.load import fit_encoder, load, prepared_path
@@ -53,7 +53,6 @@ __all__ = [
     "replaced",
     "save_tensors",
     "scaffolds",
-    "set_aside",
     "stratified_folds",
     "triangle_pairs",
 ]

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
@@ -111,30 +111,6 @@ def replaced(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink()
-
-
-@contextmanager
-def set_aside(paths: Iterable[Path]) -> Iterator[None]:
-    """Files out of the way while their successors are written.
-
-    When the block succeeds, or is interrupted by the user, the old files are gone. Where it fails
-    (a full disk, say), they are back in their places, instead of whatever was written there.
-    """
-    aside = {path: path.with_name(f".{path.name}.old") for path in map(Path, paths)}
-    moved: list[Path] = []
-    try:
-        for path, old in aside.items():
-            os.replace(path, old)
-            moved.append(path)
-        yield
-    except Exception:
-        for path in moved:
-            os.replace(aside[path], path)
-        moved.clear()
-        raise
-    finally:
-        for path in moved:
-            aside[path].unlink(missing_ok=True)
 
 
 @contextmanager
