@@ -307,7 +307,7 @@ def test_a_wrong_number_of_rows_never_reaches_a_loop(backend):
         for scale, shift in ((ones, ones), (ones.expand(2, WIDTH), ones)):
             with pytest.raises(ValueError, match=r"the leading axes and columns \[2, 5\] of `x`"):
                 _norm(stacked, torch.ones(3), scale, shift)
-        with pytest.raises(ValueError, match=r"the leading axes \[2\] of `x`"):
+        with pytest.raises(ValueError, match=r"the leading axes and columns \[2, 5\] of `x`"):
             _norm(stacked, torch.ones(4, 3), *ones.expand(2, 2, WIDTH))
 
 

@@ -1,3 +1,5 @@
+from dataclasses import fields
+
 import pytest
 import torch
 from torch import Tensor
@@ -83,7 +85,8 @@ def test_gpu_gives_the_same_numbers_and_the_same_bits_again():
     _, rows = _pattern(300, 200, 0.1)
     x = torch.randn(3, 200, 40)
     expected = row_sum(x.double(), rows)
-    cuda = SparseRows(*(t.cuda() for t in vars(rows).values() if t is not None))
+    given = (getattr(rows, field.name) for field in fields(rows))
+    cuda = SparseRows(*(t if t is None else t.cuda() for t in given))
     y = x.cuda().requires_grad_()
     out = row_sum(y, cuda)
     torch.testing.assert_close(out.cpu().double(), expected, rtol=1e-5, atol=1e-5)

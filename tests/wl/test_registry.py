@@ -97,7 +97,7 @@ def test_merging_twins_changes_no_answer(test: str, labelled: bool) -> None:
         plain.lines.pair_index,
         torch.zeros(len(graphs), dtype=torch.int64),
         torch.from_numpy(plain.node_ptr),
-        num_features=2,
+        num_features=int(plain.labels.max()) + 1,
         num_classes=1,
     )
     assert merged.lines.num_nodes < plain.num_nodes

@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from lgan.ops.jit import njit
 from lgan.ops.numba_rows import within
 
 Array = np.ndarray[Any, Any]

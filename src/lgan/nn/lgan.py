@@ -50,7 +50,7 @@ class LGAN(nn.Module):
         batch of a :class:`lgan.GraphUnion`; returns ``[B, out_channels]``.
 
     Example:
-        >>> import lgan
+        >>> import lgan, torch
         >>> from torch_geometric.data import Data
         >>> graph = Data(x=torch.ones(3, 2), edge_index=torch.tensor([[0, 1, 2], [1, 2, 0]]))
         >>> lgan.LGAN(2, 16, 3)(lgan.EgoLineGraph()(graph)).shape
