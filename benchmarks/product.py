@@ -40,7 +40,7 @@ def product(config: BenchConfig) -> list[Row]:
     a = a.to(device).requires_grad_()
     config.progress("building the peers' matrices")
     sides: dict[str, Aggregate] = {
-        OURS: lambda a: ego_sum(a, lines.incidence, WIDTH),
+        OURS: lambda a: ego_sum(a, lines, WIDTH),
         CSR: _csr(lines),
         GATHER: _gather(lines),
     }

@@ -64,9 +64,9 @@ def run_layer(path: str, device: str, repeats: int) -> dict[str, float]:
     conv(torch.randn(3, WIDTH, device=place), tiny).sum().backward()  # compiles the loops
 
     x = torch.randn(lines.num_nodes, WIDTH, device=place, requires_grad=True)
-    _ = lines.incidence, lines.has_triangles
+    _ = lines.opposite_ptr, lines.has_triangles
     if place.type == "cuda":  # the kernels there read the matrices by rows
-        _ = lines.incidence.by_node.side_pieces, lines.incidence.float_weights
+        _ = lines.by_node.side_pieces, lines.float_weights
     structure = sum(part.numel() * part.element_size() for part in tensors.values())
     before = _held(place)
     seconds = []

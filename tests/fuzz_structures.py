@@ -168,7 +168,7 @@ def fuzz_layer(seen: Counter[str]) -> None:
         "GraphBatch": (lambda ptr: lgan.LGAN(8, 4, 2).eval()(
             GraphBatch(a, torch.zeros(3), ptr, torch.arange(3), lines)) * 0, "ptr"),
         "ego_sum": (lambda **change: ops.ego_sum(
-            *((v := given | change)["a"], lines.incidence, 4), table=v["table"], code=v["code"]),
+            *((v := given | change)["a"], lines, 4), table=v["table"], code=v["code"]),
             "a table code"),
         "row_sum": (lambda ptr: row_sum(a, SparseRows(ptr, code, torch.zeros(13).long(), code)),
                     "ptr"),

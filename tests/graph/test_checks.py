@@ -11,6 +11,7 @@ from torch_geometric.transforms import LargestConnectedComponents
 import lgan
 from lgan import EgoLines, GraphUnion
 from lgan.graph import GraphBatch, undirected_pairs
+from lgan.train.stack import stack
 from lgan.zoo.gin import GIN
 
 PROGRAM = Path(__file__).parents[1] / "fuzz_structures.py"
@@ -201,3 +202,23 @@ def test_what_is_cut_from_a_checked_structure_is_not_checked_again(monkeypatch):
 
 def _refuse(*_: object, **__: object) -> None:
     raise AssertionError("checked")
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_parameters_of_other_shapes_never_reach_a_compiled_layer(training):
+    layer = stack([lgan.LGANConv(2, 8) for _ in range(3)]).train(training)
+    lines, x = EgoLines.from_edge_index(_graph().edge_index, 40), torch.randn(3, 40, 2)
+    with torch.set_grad_enabled(training), pytest.raises(ValueError, match="`node_weight` must"):
+        layer(x, lines, node_weight=torch.ones(2, 40))
+    with torch.set_grad_enabled(training), pytest.raises(ValueError, match="rows for 3 models"):
+        layer(x[:2], lines)
+    layer.out_norm.scale = torch.nn.Parameter(torch.ones(3, 2))
+    with torch.set_grad_enabled(training), pytest.raises(ValueError, match="do not fit together"):
+        layer(x, lines)
+
+
+def test_many_inputs_of_one_model_are_computed_one_by_one():
+    layer, x = lgan.LGANConv(2, 8).eval(), torch.randn(3, 40, 2)
+    lines = EgoLines.from_edge_index(_graph().edge_index, 40)
+    with torch.no_grad():
+        torch.testing.assert_close(layer(x, lines), torch.stack([layer(one, lines) for one in x]))

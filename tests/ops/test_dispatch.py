@@ -99,7 +99,7 @@ def test_ego_sum_is_the_product_with_the_incidence_matrices(
     leaves += [_leaf(*models, 4, columns, dtype=dtype)] if coded else []
     given = {"table": leaves[1], "code": code} if coded else {}
     with ops.backend(backend):
-        got = ops.ego_sum(leaves[0], case.lines.incidence, WIDTH, relu=relu, **given)
+        got = ops.ego_sum(leaves[0], case.lines, WIDTH, relu=relu, **given)
     exact = _doubles(leaves)
     z = _sent(exact[0], case, exact[1] if coded else None, code, relu)
     expected = torch.cat([case.B_t @ z[..., :WIDTH], case.B_n @ z[..., WIDTH:]], -1)
@@ -113,7 +113,7 @@ def test_ego_sum_is_the_product_with_the_incidence_matrices(
 def test_linear_sum_is_ego_sum_without_clipping(backend, dtype, models, branches, case):
     leaf = _leaf(*models, case.lines.num_nodes, branches * WIDTH, dtype=dtype)
     with ops.backend(backend):
-        got = ops.linear_sum(leaf, case.lines.incidence, WIDTH)
+        got = ops.linear_sum(leaf, case.lines, WIDTH)
     (exact,) = _doubles([leaf])
     z = _sent(exact, case, None, torch.empty(0), relu=False)
     expected = torch.cat([case.B_t @ z[..., :WIDTH], case.B_n @ z[..., WIDTH:]], -1)
@@ -224,7 +224,7 @@ def test_gradients_pass_finite_differences(backend):
     graph = nx.from_edgelist([(0, 1), (1, 2), (0, 2), (2, 3)])
     pairs = torch.tensor(reference.pairs(graph)).t()
     lines, _ = EgoLines.compressed(pairs, 4)  # nodes 0 and 1 are merged
-    inside, code = lines.incidence, torch.tensor([0, 1, 1], dtype=torch.int32)
+    inside, code = lines, torch.tensor([0, 1, 1], dtype=torch.int32)
     a, table = _leaf(3, 4, dtype=torch.float64), _leaf(2, 4, dtype=torch.float64)
     scale, shift = _leaf(4, dtype=torch.float64), _leaf(4, dtype=torch.float64)
     weight, ptr = lines.multiplicity, torch.tensor([0, 1, 3])
@@ -246,7 +246,7 @@ def test_linear_sum_is_differentiable_twice(backend):
     lines = EgoLines.from_edge_index(reference.edge_index(nx.complete_graph(3)), 3)
     leaf = _leaf(3, 4, dtype=torch.float64)
     with ops.backend(backend):
-        torch.autograd.gradgradcheck(lambda a: ops.linear_sum(a, lines.incidence, 2), (leaf,))
+        torch.autograd.gradgradcheck(lambda a: ops.linear_sum(a, lines, 2), (leaf,))
 
 
 @per_backend
@@ -255,7 +255,7 @@ def test_models_may_share_a_table_of_codes(backend, case):
     code = torch.randint(4, (case.lines.num_pairs,), dtype=torch.int32)
     leaves = [_leaf(3, n, columns, dtype=torch.float64), _leaf(4, columns, dtype=torch.float64)]
     with ops.backend(backend):
-        got = ops.ego_sum(leaves[0], case.lines.incidence, WIDTH, table=leaves[1], code=code)
+        got = ops.ego_sum(leaves[0], case.lines, WIDTH, table=leaves[1], code=code)
     exact = _doubles(leaves)
     z = _sent(exact[0], case, exact[1], code, relu=True)
     expected = torch.cat([case.B_t @ z[..., :WIDTH], case.B_n @ z[..., WIDTH:]], -1)
@@ -266,24 +266,24 @@ def test_models_side_by_side_give_the_bits_of_models_alone():
     lines = EgoLines.from_edge_index(reference.edge_index(_blown_up()), len(_blown_up()))
     a = torch.randn(3, lines.num_nodes, 2 * WIDTH)
     for op in (ops.ego_sum, ops.linear_sum):
-        together = op(a, lines.incidence, WIDTH)
+        together = op(a, lines, WIDTH)
         for k in range(3):
-            assert torch.equal(together[k], op(a[k], lines.incidence, WIDTH))
+            assert torch.equal(together[k], op(a[k], lines, WIDTH))
 
 
 def test_operations_read_inputs_of_any_layout():
     lines = EgoLines.from_edge_index(reference.edge_index(nx.complete_graph(4)), 4)
     a = torch.randn(2 * WIDTH, 4, 3).permute(2, 1, 0)
     for op in (ops.ego_sum, ops.linear_sum):
-        expected = op(a.contiguous(), lines.incidence, WIDTH)
-        assert torch.equal(op(a, lines.incidence, WIDTH), expected)
+        expected = op(a.contiguous(), lines, WIDTH)
+        assert torch.equal(op(a, lines, WIDTH), expected)
 
 
 @per_backend
 def test_not_a_number_is_not_hidden_by_clipping(backend):
     lines = EgoLines.from_edge_index(torch.tensor([[0], [1]]), 2)
     with ops.backend(backend):
-        out = ops.ego_sum(torch.full((2, WIDTH), torch.nan), lines.incidence, WIDTH)
+        out = ops.ego_sum(torch.full((2, WIDTH), torch.nan), lines, WIDTH)
         y, *_ = _norm(out, torch.ones(2), *torch.ones(2, WIDTH))
     assert out.isnan().all()
     assert y.isnan().all()
@@ -291,7 +291,7 @@ def test_not_a_number_is_not_hidden_by_clipping(backend):
 
 @per_backend
 def test_a_wrong_number_of_rows_never_reaches_a_loop(backend):
-    inside = EgoLines.from_edge_index(torch.tensor([[0, 5], [1, 6]]), 7).incidence
+    inside = EgoLines.from_edge_index(torch.tensor([[0, 5], [1, 6]]), 7)
     x, ones = torch.ones(3, WIDTH), torch.ones(WIDTH)
     message = r"one row for each of 7 nodes, got shape \[3, 5\]"
     with ops.backend(backend):
@@ -328,16 +328,16 @@ def test_numba_refuses_a_precision_it_does_not_have_and_the_default_falls_back()
     lines = EgoLines.from_edge_index(torch.tensor([[0], [1]]), 2)
     a = torch.ones(2, 4, dtype=torch.bfloat16)
     with ops.backend("numba"), pytest.raises(ValueError, match=r"bfloat16 on cpu.*'torch'"):
-        ops.ego_sum(a, lines.incidence, 2)
-    assert ops.ego_sum(a, lines.incidence, 2).tolist() == [[2, 2, 0, 0]] * 2
+        ops.ego_sum(a, lines, 2)
+    assert ops.ego_sum(a, lines, 2).tolist() == [[2, 2, 0, 0]] * 2
 
 
 def test_a_chosen_backend_ends_with_its_block():
     a = torch.ones(1, 2, 4, requires_grad=True)
     lines = EgoLines.from_edge_index(torch.tensor([[0], [1]]), 2)
     with ops.backend("torch"):
-        inside = ops.ego_sum(a, lines.incidence, 2)
-    after = ops.ego_sum(a, lines.incidence, 2)
+        inside = ops.ego_sum(a, lines, 2)
+    after = ops.ego_sum(a, lines, 2)
     assert "EgoSum" not in type(inside.grad_fn).__name__
     assert "EgoSum" in type(after.grad_fn).__name__
 
@@ -349,7 +349,7 @@ def test_a_second_derivative_of_a_compiled_operation_is_refused(operation: str) 
     one = torch.ones(3, dtype=torch.float64)
     with ops.backend("numba"):
         if operation == "ego_sum":
-            out = ops.ego_sum(x, lines.incidence, 2)
+            out = ops.ego_sum(x, lines, 2)
         elif operation == "segment_sum":
             out = ops.segment_sum(x, one, torch.tensor([0, 3]))
         else:

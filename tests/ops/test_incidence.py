@@ -12,7 +12,7 @@ def test_the_matrices_by_rows_are_the_matrices(merged):
     graph = nx.lollipop_graph(5, 3)
     pairs = torch.tensor(reference.pairs(graph)).t()
     lines = EgoLines.compressed(pairs, 8)[0] if merged else EgoLines.from_pairs(pairs, 8)
-    rows = lines.incidence.by_node
+    rows = lines.by_node
 
     def dense(ptr: torch.Tensor, pair: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
         row = torch.repeat_interleave(torch.arange(lines.num_nodes), ptr.diff())
@@ -29,7 +29,7 @@ def test_the_matrices_by_rows_are_the_matrices(merged):
 
 def test_the_matrices_by_rows_of_no_edges_are_empty():
     lines = EgoLines.from_edge_index(torch.empty(2, 0, dtype=torch.long), 3)
-    rows = lines.incidence.by_node
+    rows = lines.by_node
     assert rows.target_ptr.tolist() == rows.side_ptr.tolist() == [0, 0, 0, 0]
 
 
@@ -48,7 +48,7 @@ def test_pieces_are_the_rows_in_parts(lengths, spare):
 def test_rows_are_cut_where_they_are_long_on_the_whole():
     dense, sparse = nx.complete_graph(40), nx.cycle_graph(40)
     cut = [
-        EgoLines.from_pairs(torch.tensor(reference.pairs(graph)).t(), 40).incidence.by_node
+        EgoLines.from_pairs(torch.tensor(reference.pairs(graph)).t(), 40).by_node
         for graph in (dense, sparse)
     ]
     assert cut[0].side_pieces is not None

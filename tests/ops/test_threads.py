@@ -29,9 +29,9 @@ def _everything(models: int, width: int) -> list[torch.Tensor]:
     ptr, weight = torch.tensor([0, 17, 17, 40]), torch.randint(1, 4, (40,))
     running = torch.zeros(models, 2 * width), torch.ones(models, 2 * width)
     results = [
-        ops.ego_sum(a, lines.incidence, width, table=table, code=code),
-        ops.ego_sum(a, lines.incidence, width),
-        ops.linear_sum(a, lines.incidence, width),
+        ops.ego_sum(a, lines, width, table=table, code=code),
+        ops.ego_sum(a, lines, width),
+        ops.linear_sum(a, lines, width),
         ops.norm(a, weight, scale, shift, running=running, momentum=0.1, eps=1e-5, relu=True),
         ops.segment_sum(a, weight, ptr),
     ]

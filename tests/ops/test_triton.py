@@ -45,7 +45,7 @@ def case(nodes, probability, compress, width, models, codes, relu, half=False):
             offset = None if table is None else table[..., :columns].clone().requires_grad_()
             with ops.backend(name):
                 out = ops.ego_sum(
-                    leaf, lines.incidence, width, table=offset, code=code, relu=relu)
+                    leaf, lines, width, table=offset, code=code, relu=relu)
             (out * out).sum().backward()
             results.append((out, leaf.grad, None if offset is None else offset.grad))
         for got, want in zip(*results):
@@ -60,8 +60,8 @@ def linear(lines, a, width, half, nodes=None):
     for name in ("triton", "torch"):
         leaf = (a.bfloat16() if half and name == "triton" else a).clone().requires_grad_()
         with ops.backend(name):
-            out = ops.linear_sum(leaf, lines.incidence, width)
-            again = ops.linear_sum(leaf, lines.incidence, width)
+            out = ops.linear_sum(leaf, lines, width)
+            again = ops.linear_sum(leaf, lines, width)
         assert name == "torch" or torch.equal(out, again)  # torch adds in any order on a GPU
         out = out[:, :nodes]
         (first,) = torch.autograd.grad((out * out).sum(), leaf, create_graph=not half)

@@ -82,7 +82,7 @@ def info(
 
 def _facts(union: "GraphUnion") -> dict[str, Any]:
     lines = union.lines
-    edges = lines.incidence.weights()[4]  # edges of the original graph that a pair stands for
+    edges = lines.weights()[4]  # edges of the original graph that a pair stands for
     triangles = int((edges * lines.pair_triangles.long()).sum()) // 3
     own = int((lines.pair_index[0] == lines.pair_index[1]).sum())
     return {

@@ -58,13 +58,14 @@ class EgoLineGraph(BaseTransform):  # type: ignore[misc]
                 members = torch.arange(num_nodes, device=node_class.device)
                 first = first.scatter_reduce(0, node_class, members, "amin")
                 data.x = None if x is None else x[first]
-                between = lines.pair_index[:, lines.pair_index[0] != lines.pair_index[1]]
+                between = lines.pair_index[:, lines.pair_index[0] != lines.pair_index[1]].long()
                 data.edge_index = torch.cat([between, between.flip(0)], 1)
                 data.num_nodes = lines.num_nodes
         else:
             lines = EgoLines.from_pairs(pair_index, num_nodes)
         for name in FIELDS:
             data[name] = getattr(lines, name)
+        data.pair_index = lines.pair_index.long()
         coded = lines.coded(self.pair_code)
         if coded.code_table is not None and coded.code_rows is not None:
             data.pair_code = coded.code_table[coded.code_rows]

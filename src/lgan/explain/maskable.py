@@ -56,7 +56,7 @@ class MaskableGraph:
         if bool((lines.multiplicity > 1).any()):
             lines, node_class = _written_out(lines)
             x = None if x is None else x[node_class]
-            edge_index = torch.cat([lines.pair_index, lines.pair_index.flip(0)], 1)
+            edge_index = torch.cat([lines.pair_index, lines.pair_index.flip(0)], 1).long()
         else:
             edge_index = data.edge_index
         if lines.code_table is None:
@@ -136,13 +136,16 @@ class MaskableUnion:
             if any(f is None for f in features)
             else torch.cat([f for f in features if f is not None])
         )
+        rest: dict[str, Any] = {
+            name: torch.cat([getattr(e, name) for e in lines]) for name in FIELDS[2:]
+        }
         union = EgoLines(
             num_nodes=int(node_ptr[-1]),
             pair_index=torch.cat([e.pair_index + s for e, s in zip(lines, shift, strict=True)], 1),
             opposite_index=torch.cat(
                 [e.opposite_index + s for e, s in zip(lines, shift, strict=True)]
             ),
-            **{name: torch.cat([getattr(e, name) for e in lines]) for name in FIELDS[2:]},
+            **rest,
             code_table=_codes(lines),
             _trusted=True,
         )

@@ -13,7 +13,7 @@ from torch import Tensor
 from lgan.graph.ego_lines import EgoLines
 from lgan.graph.segments import lengths_to_ptr
 from lgan.graph.union import GraphBatch, GraphUnion
-from lgan.ops.incidence import ByNode, Incidence
+from lgan.ops.incidence import ByNode, Known
 
 __all__ = ["Capacity", "DeviceUnion"]
 
@@ -51,14 +51,12 @@ class DeviceUnion:
 
     def __init__(self, union: GraphUnion) -> None:
         self.union = union
-        incidence = union.lines.incidence
-        self.rows = incidence.by_node
-        self.opposite_ptr = incidence.ptr
+        self.rows = union.lines.by_node
         self.x, self.y = union.x, torch.cat([union.y, torch.zeros_like(union.y[:1])])
         # A model that needs triangles where none were listed asks the batch, and is told.
-        self.known = {"has_triangles": union.lines.has_triangles} if union.lines.listed else {}
+        self.has_triangles = union.lines.has_triangles if union.lines.listed else None
         ptrs = {"nodes": union.node_ptr, "pairs": union.pair_ptr}
-        ptrs["opposite"] = self.opposite_ptr[union.pair_ptr]
+        ptrs["opposite"] = union.opposite_ptr
         ptrs["target"] = self.rows.target_ptr[union.node_ptr]
         ptrs["side"] = self.rows.side_ptr[union.node_ptr]
         self.ptrs = {name: torch.cat([ptr, ptr[-1:]]) for name, ptr in ptrs.items()}
@@ -95,22 +93,20 @@ class DeviceUnion:
             side_pair=rows.side_pair[side.source] + pairs.shift(side.graph),
             side_weight=rows.side_weight[side.source],
         )
-        triangles = lines.pair_triangles[pairs.source]
         code_table, code_rows = lines.codes_of(pairs.source)
-        ptr = _local_ptr(self.opposite_ptr, pairs, opposite)
+        ptr = _local_ptr(lines.opposite_ptr, pairs, opposite)
         batch = EgoLines(
             num_nodes=capacity.nodes,
             pair_index=pair_index,
             opposite_index=opposite_index,
             opposite_count=torch.diff(ptr).int(),
-            pair_triangles=triangles,
+            pair_triangles=lines.pair_triangles[pairs.source],
             multiplicity=multiplicity,
             code_table=code_table,
             code_rows=code_rows,
+            known=Known(by_node, ptr, self.has_triangles),
             _trusted=True,
         )
-        known = Incidence(pair_index, multiplicity, ptr, opposite_index, triangles, by_node)
-        batch.__dict__.update(incidence=known, **self.known)
         x, table = self.x[nodes.source], self.union.x_table
         return GraphBatch(
             x=x if table is None else table[x],

@@ -19,7 +19,7 @@ from lgan.graph.pair_codes import code_features, knot_weights, pair_codes, sprea
 from lgan.graph.segments import group_by, lengths_to_ptr
 from lgan.graph.triangles import Backend, opposite_nodes, pair_triangles
 from lgan.graph.twins import twin_classes
-from lgan.ops import Incidence
+from lgan.ops.incidence import Incidence
 from lgan.ops.row_sum import SparseRows
 
 __all__ = ["FIELDS", "EgoLines"]
@@ -29,46 +29,33 @@ __all__ = ["FIELDS", "EgoLines"]
 FIELDS = ("pair_index", "opposite_index", "opposite_count", "pair_triangles", "multiplicity")
 
 
-@dataclass(frozen=True)
-class EgoLines:
+@dataclass(frozen=True, kw_only=True)
+class EgoLines(Incidence):
     """The pairs of a graph and what lies opposite them.
-
-    The fields are checked when the object is made, so that compiled loops can trust them; what is
-    cut from a checked structure is passed as ``_trusted`` and not checked again.
 
     A node may stand for ``k`` true twins. A class with ``k ≥ 2`` then has a pair with itself,
     listed as ``(c, c)``, and the entries of the two matrices are counts, see ``graph/README.md``.
 
+    The fields are checked when the object is made, so that compiled loops can trust them; what is
+    cut from a checked structure is passed as ``_trusted`` and not checked again.
+
     Attributes:
-        num_nodes: Number of nodes (classes, where twins are merged).
-        pair_index: Every edge once ``[2, P]``, ``u ≤ v``, in lexicographic order.
-        opposite_index: Nodes opposite each pair in a triangle, pair after pair ``[M]``; for a
-            pair ``(c, c)`` all neighbours of ``c``.
-        opposite_count: How many each pair has ``[P]``.
-        pair_triangles: Triangles of the original graph on an edge of the pair ``[P]``.
-        multiplicity: Twins each node stands for ``[num_nodes]``.
         code_table: Structural codes that occur ``[U, c]``, where there are any.
         code_rows: Row of the table for every pair ``[P]`` int32; ``None`` where the table has one
             row for every pair.
-        mask: How present every pair is, from 0 to 1, ``[*, P]``, see :meth:`masked`.
-        side_mask: The product of the three masks, for every entry of ``opposite_index``.
     """
 
-    num_nodes: int
-    pair_index: Tensor
-    opposite_index: Tensor
-    opposite_count: Tensor
-    pair_triangles: Tensor
-    multiplicity: Tensor
     code_table: Tensor | None = None
     code_rows: Tensor | None = None
-    mask: Tensor | None = None
-    side_mask: Tensor | None = None
     _trusted: InitVar[bool] = False
 
     def __post_init__(self, _trusted: bool) -> None:
         if not _trusted:
             check_lines(self)
+        for name in FIELDS:
+            value: Tensor = getattr(self, name)
+            if value.dtype != torch.int32 or not value.is_contiguous():
+                object.__setattr__(self, name, value.to(torch.int32).contiguous())
 
     @property
     def num_pairs(self) -> int:
@@ -215,20 +202,7 @@ class EgoLines:
         moved: dict[str, Any] = {
             name: v.to(device) for name, v in values.items() if isinstance(v, Tensor)
         }
-        return replace(self, **moved, _trusted=True)
-
-    @cached_property
-    def incidence(self) -> Incidence:
-        """The same structure as the kernels read it."""
-        return Incidence(
-            pairs=self.pair_index.to(torch.int32).contiguous(),
-            multiplicity=self.multiplicity.to(torch.int32).contiguous(),
-            ptr=lengths_to_ptr(self.opposite_count),
-            opposite=self.opposite_index.to(torch.int32).contiguous(),
-            triangles=self.pair_triangles.to(torch.int32).contiguous(),
-            mask=self.mask,
-            side_mask=self.side_mask,
-        )
+        return replace(self, **moved, known=None, _trusted=True)
 
     @cached_property
     def code_knots(self) -> SparseRows:
@@ -275,9 +249,7 @@ class EgoLines:
     @cached_property
     def entry_pairs(self) -> Tensor:
         """The pairs of the triangle of every entry of ``opposite_index``, its own first."""
-        own = torch.repeat_interleave(
-            torch.arange(self.num_pairs, device=self.pair_index.device), self.opposite_count
-        )
+        own = self.opposite_pair()
         ends, across = self.pair_index.long(), self.opposite_index.long()
         key = ends[0] * self.num_nodes + ends[1]  # increasing, since pairs are in order
         sides = [torch.sort(torch.stack([end[own], across]), dim=0).values for end in ends]
@@ -311,6 +283,8 @@ class EgoLines:
     @cached_property
     def has_triangles(self) -> bool:
         """Whether the neighbour branch has anything to say."""
+        if self.known is not None and self.known.has_triangles is not None:
+            return self.known.has_triangles
         if self.num_pairs == 0:
             return False
         low, high = torch.aminmax(self.pair_triangles)
@@ -323,15 +297,15 @@ class EgoLines:
 
     def target_incidence(self) -> Tensor:
         """``B_t`` as a sparse tensor ``[num_nodes, P]``, for reading and for tests."""
-        at_u, at_v, *_ = self.incidence.weights()
+        at_u, at_v, *_ = self.weights()
         (u, v), pair = self.pair_index, torch.arange(self.num_pairs, device=at_u.device)
         return self._matrix(torch.cat([u, v]), torch.cat([pair, pair]), torch.cat([at_u, at_v]))
 
     def neighbour_incidence(self) -> Tensor:
         """``B_n`` as a sparse tensor ``[num_nodes, P]``, for reading and for tests."""
-        *_, at_u, at_v, edges = self.incidence.weights()
+        *_, at_u, at_v, edges = self.weights()
         (u, v), pair = self.pair_index, torch.arange(self.num_pairs, device=at_u.device)
-        across = self.incidence.opposite_pair()
+        across = self.opposite_pair()
         return self._matrix(
             torch.cat([u, v, self.opposite_index.long()]),
             torch.cat([pair, pair, across]),

@@ -152,7 +152,7 @@ class GraphUnion:
     @cached_property
     def opposite_ptr(self) -> Tensor:
         """Where the nodes opposite the pairs of each graph begin ``[G + 1]``."""
-        return lengths_to_ptr(self.lines.opposite_count)[self.pair_ptr]
+        return self.lines.opposite_ptr[self.pair_ptr]
 
     def __repr__(self) -> str:
         return (

@@ -60,14 +60,21 @@ def check_finite(x: Tensor) -> None:
         raise ValueError("`x` must be finite, got NaN or infinite values. Clean the features.")
 
 
-def check_node_weight(weight: Any, num_nodes: int) -> None:
-    """Raise an error unless every node counts a finite number of times, 0 or more."""
+def check_node_weight(weight: Any, num_nodes: int, like: Tensor) -> None:
+    """Raise an error unless every node counts a finite number of times, 0 or more.
+
+    Args:
+        weight: How often, ``[n]`` or for every model ``[K, n]``.
+        num_nodes: Number of nodes.
+        like: A weight of the layer, whose leading axis is that of the models.
+    """
     if not isinstance(weight, Tensor):
         raise TypeError(f"`node_weight` must be a tensor, got {type(weight).__name__}.")
-    if weight.dim() not in (1, 2) or weight.size(-1) != num_nodes or weight.is_complex():
+    leading = tuple(like.shape[:-2])
+    if tuple(weight.shape) not in ((num_nodes,), (*leading, num_nodes)) or weight.is_complex():
         raise ValueError(
-            f"`node_weight` must have a number for each of {num_nodes} nodes, got {weight.dtype} "
-            f"{list(weight.shape)}."
+            f"`node_weight` must have a number for each of {num_nodes} nodes (and model, if there "
+            f"are many), got {weight.dtype} {list(weight.shape)}."
         )
     if weight.device.type == "cpu" and weight.numel():
         low, high = (float(bound) for bound in torch.aminmax(weight))

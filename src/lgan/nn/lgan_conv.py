@@ -20,6 +20,7 @@ Comb = Literal["deepsets", "linear"]
 Fusion = Literal["concat", "sum", "mean", "gate"]
 Branches = Literal["both", "target", "neighbour"]
 CodeMap = Literal["linear", "spline"]
+Execution = Literal["operations", "training", "inference"]
 
 # Numbers in a layer's output from which the operations one by one, with all threads, are faster.
 SMALL = 1 << 17
@@ -149,9 +150,28 @@ class LGANConv(nn.Module):
         self._check_codes(lines)
         weight = lines.multiplicity if node_weight is None else node_weight
         if node_weight is not None:
-            check_node_weight(node_weight, lines.num_nodes)
-        if self._compiled(x, lines):
-            return self._fused_cpu(x, lines, weight)
+            check_node_weight(node_weight, lines.num_nodes, self.pair.weight)
+        execution = self._execution(x, lines)
+        if execution == "operations":
+            return self._by_operations(x, lines, weight)
+        return self._as_one_function(x, lines, weight, training=execution == "training")
+
+    def _execution(self, x: Tensor, lines: EgoLines) -> Execution:
+        """How the layer runs: the one place that decides it.
+
+        By its operations anywhere. On the CPU as one compiled function: in training where many
+        models train side by side, in inference where the graph is small.
+        """
+        weight = self.pair.weight
+        able = self.fusion == "concat" and self.branches != "neighbour" and lines.mask is None
+        if not able or not ops.compiled(weight) or x.dim() > weight.dim():
+            return "operations"
+        if self.training:
+            return "training" if weight.dim() == 3 else "operations"
+        small = lines.num_nodes * self.out_channels < SMALL
+        return "inference" if small and not torch.is_grad_enabled() else "operations"
+
+    def _by_operations(self, x: Tensor, lines: EgoLines, weight: Tensor) -> Tensor:
         both = self._aggregate(x, lines)
         hidden = self._fuse(both.asinh() if self.squash else both)
         if self.residual is not None:
@@ -160,34 +180,22 @@ class LGANConv(nn.Module):
         out: Tensor = self.out_norm(self.out(hidden), weight)
         return out
 
-    def _compiled(self, x: Tensor, lines: EgoLines) -> bool:
-        """Whether the layer runs as one compiled function: many models that train side by side,
-        or small graphs that are tested.
-        """
-        weight = self.pair.weight
-        if self.fusion != "concat" or self.branches == "neighbour" or lines.mask is not None:
-            return False
-        if x.dim() > weight.dim():  # many inputs of one model
-            return False
-        if self.training:
-            return weight.dim() == 3 and ops.compiled(weight)
-        small = lines.num_nodes * self.out_channels < SMALL
-        return small and not torch.is_grad_enabled() and ops.compiled(weight)
-
-    def _fused_cpu(self, x: Tensor, lines: EgoLines, weight: Tensor) -> Tensor:
+    def _as_one_function(
+        self, x: Tensor, lines: EgoLines, weight: Tensor, *, training: bool
+    ) -> Tensor:
         from lgan.ops.layer import LayerSettings, LayerWeights, StackedLayer, layer_inference
 
         assert self.pair.bias is not None
         if not x.is_floating_point():
-            check_categories(x, self.in_channels)
-        silent, width = self._no_neighbour_branch(lines), self.out_channels
+            check_categories(x, self.pair.weight.size(-2))
+        width = self.out_channels
         weights: tuple[Tensor, ...] = (self.pair.weight, self.pair.bias, self.fuse.weight)
         pair, bias, fuse = weights
-        if silent:
+        if self._no_neighbour_branch(lines):
             pair, bias, fuse = pair[..., :width], bias[..., :width], fuse[..., :width, :]
         weight = weight.to(pair.dtype)
         settings = LayerSettings(
-            incidence=lines.incidence,
+            incidence=lines,
             node_weight=weight if weight.dim() == 2 else weight.unsqueeze(0),
             running=(self.norm.running, self.out_norm.running),
             momentum=self.norm.momentum,
@@ -201,11 +209,10 @@ class LGANConv(nn.Module):
             self._offsets(lines, pair.dtype), self.norm.scale, self.norm.shift, self.out.weight,
             self.out_norm.scale, self.out_norm.shift,
         )  # fmt: skip
-        out: Tensor
-        if self.training:
+        if training:
             if x.is_floating_point() and x.dim() == 2 and x.requires_grad:
                 x = x.expand(pair.size(0), -1, -1)
-            out = StackedLayer.apply(x, settings, *parameters)
+            out: Tensor = StackedLayer.apply(x, settings, *parameters)
             return out
         if pair.dim() == 3:
             return layer_inference(x, settings, LayerWeights(*parameters))
@@ -229,9 +236,9 @@ class LGANConv(nn.Module):
         width = self.out_channels
         a = self.pair(x, columns=slice(width) if self._no_neighbour_branch(lines) else EVERYTHING)
         if self.comb == "linear" and self.code is None:
-            return ops.linear_sum(a, lines.incidence, width)
+            return ops.linear_sum(a, lines, width)
         return ops.ego_sum(
-            a, lines.incidence, width, table=self._offsets(lines, a.dtype), code=lines.code_rows,
+            a, lines, width, table=self._offsets(lines, a.dtype), code=lines.code_rows,
             relu=self.comb == "deepsets",
         )  # fmt: skip
 

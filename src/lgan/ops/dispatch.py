@@ -127,7 +127,7 @@ def ego_sum(
         )
     chosen = backend_of(a)
     if table is not None and code is None and (chosen != "triton" or incidence.mask is not None):
-        pairs = incidence.pairs
+        pairs = incidence.pair_index
         code = torch.arange(pairs.size(1), dtype=pairs.dtype, device=pairs.device)
     if incidence.mask is not None:
         return torch_any.masked_ego_sum(a, incidence, width, table, code, relu)
@@ -145,15 +145,15 @@ def ego_sum(
         from lgan.ops import numba_ops, numba_rows
 
         if table is None or code is None:
-            table, code = a.new_empty((planes.size(0), 1, 1)), incidence.pairs.new_empty(0)
+            table, code = a.new_empty((planes.size(0), 1, 1)), incidence.pair_index.new_empty(0)
         elif (
             code.dtype != torch.int32
-            or code.shape != incidence.pairs.shape[1:]
+            or code.shape != incidence.pair_index.shape[1:]
             or not numba_rows.within(code.numpy(), table.size(1))
         ):
             raise ValueError(
                 f"`code` must hold int32 rows of the table, 0 to {table.size(1) - 1}, one for each "
-                f"of {incidence.pairs.size(1)} pairs, got {code.dtype} {list(code.shape)}."
+                f"of {incidence.pair_index.size(1)} pairs, got {code.dtype} {list(code.shape)}."
             )
         out = numba_ops.EgoSum.apply(planes, table, code, incidence, width, relu)
     return out if a.dim() == 3 else out.squeeze(0)
@@ -300,7 +300,7 @@ def stacked_product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def _check_values(a: Tensor, incidence: Incidence, width: int) -> None:
-    _check_rows(a, incidence.multiplicity.numel())
+    _check_rows(a, incidence.num_nodes)
     if a.dim() > 3 or a.size(-1) not in (width, 2 * width):
         raise ValueError(
             f"`a` must have {width} columns for every branch, one or both, got {list(a.shape)}."

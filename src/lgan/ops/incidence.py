@@ -1,4 +1,4 @@
-"""What a kernel needs to know of the ego line graphs."""
+"""What the operations read of ego line graphs: pairs, and two sparse matrices over them."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["ByNode", "Incidence", "Neighbours", "Pieces", "row_ptr"]
+__all__ = ["ByNode", "Incidence", "Known", "Neighbours", "Pieces", "row_ptr"]
 
 # Entries in a piece of a row, and the mean length of rows from which on they are cut.
 PIECE = 128
@@ -92,43 +92,73 @@ class Pieces:
 
 
 @dataclass(frozen=True)
-class Incidence:
-    """The two incidence matrices in the form the kernels read them.
+class Known:
+    """What a batch that was cut on a device knows already, so that nothing waits for the device.
 
     Attributes:
-        pairs: Ends of every pair ``[2, P]`` int32.
-        multiplicity: Nodes every node stands for ``[n]`` int32.
-        ptr: Where the opposite nodes of each pair begin ``[P + 1]`` int64.
-        opposite: Opposite nodes ``[M]`` int32.
-        triangles: Triangles on an edge of the pair ``[P]`` int32.
-        rows: The matrices by rows, where they are known already.
-        mask: How present every pair is, from 0 (deleted) to 1, ``[*, P]``, with the leading axes
-            of the node values or none. Only plain tensor operations read it.
-        side_mask: The same for every entry of ``opposite``: the product over the three edges of
-            its triangle ``[*, M]``.
+        rows: The matrices by rows.
+        opposite_ptr: Where the opposite nodes of each pair begin ``[P + 1]`` int64.
+        has_triangles: Whether there are any; ``None`` where they were not listed.
     """
 
-    pairs: Tensor
+    rows: ByNode
+    opposite_ptr: Tensor
+    has_triangles: bool | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Incidence:
+    """Pairs and what lies opposite them, and the two matrices that follow from these.
+
+    The part of :class:`lgan.EgoLines` that the operations read. All ids and counts are int32.
+
+    Attributes:
+        num_nodes: Number of nodes (classes, where twins are merged).
+        pair_index: Every edge once ``[2, P]``, ``u ≤ v``, in lexicographic order.
+        opposite_index: Nodes opposite each pair in a triangle, pair after pair ``[M]``; for a
+            pair ``(c, c)`` all neighbours of ``c``.
+        opposite_count: How many each pair has ``[P]``.
+        pair_triangles: Triangles of the original graph on an edge of the pair ``[P]``; -1 where
+            they were not listed.
+        multiplicity: Twins each node stands for ``[num_nodes]``.
+        mask: How present every pair is, from 0 (deleted) to 1, ``[*, P]``, with the leading axes
+            of the node values or none. Only plain tensor operations read it.
+        side_mask: The same for every entry of ``opposite_index``: the product over the three
+            edges of its triangle ``[*, M]``.
+        known: What would have to be computed otherwise.
+    """
+
+    num_nodes: int
+    pair_index: Tensor
+    opposite_index: Tensor
+    opposite_count: Tensor
+    pair_triangles: Tensor
     multiplicity: Tensor
-    ptr: Tensor
-    opposite: Tensor
-    triangles: Tensor
-    rows: ByNode | None = None
     mask: Tensor | None = None
     side_mask: Tensor | None = None
+    known: Known | None = None
+
+    @cached_property
+    def opposite_ptr(self) -> Tensor:
+        """Where the opposite nodes of each pair begin ``[P + 1]`` int64."""
+        if self.known is not None:
+            return self.known.opposite_ptr
+        ptr = self.opposite_count.new_zeros(self.opposite_count.numel() + 1, dtype=torch.int64)
+        torch.cumsum(self.opposite_count, 0, out=ptr[1:])
+        return ptr
 
     @cached_property
     def arrays(self) -> tuple[Any, Any, Any, Any, Any]:
-        """The five fields as arrays, for compiled loops on the CPU."""
+        """Pairs, multiplicity, pointers, opposite nodes and triangles, for compiled loops."""
         self._refuse_mask()
-        fields = (self.pairs, self.multiplicity, self.ptr, self.opposite, self.triangles)
-        pairs, multiplicity, ptr, opposite, triangles = (field.numpy() for field in fields)
-        return pairs, multiplicity, ptr, opposite, triangles
+        fields = (self.pair_index, self.multiplicity, self.opposite_ptr, self.opposite_index)
+        pairs, multiplicity, ptr, opposite = (field.numpy() for field in fields)
+        return pairs, multiplicity, ptr, opposite, self.pair_triangles.numpy()
 
     def weights(self) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """Per pair: entries of ``B_t`` at u and v, of ``B_n`` at u and v, and at the opposite."""
         k = self.multiplicity.long()
-        u, v = self.pairs.long()
+        u, v = self.pair_index.long()
         own, ku, kv = u == v, k[u], k[v]
         return (
             torch.where(own, ku - 1, kv),
@@ -139,9 +169,9 @@ class Incidence:
         )
 
     def opposite_pair(self) -> Tensor:
-        """The pair of every entry of ``opposite``."""
-        ids = torch.arange(self.pairs.size(1), device=self.pairs.device)
-        return torch.repeat_interleave(ids, self.ptr[1:] - self.ptr[:-1])
+        """The pair of every entry of ``opposite_index``."""
+        ids = torch.arange(self.pair_index.size(1), device=self.pair_index.device)
+        return torch.repeat_interleave(ids, self.opposite_count)
 
     @cached_property
     def float_weights(self) -> tuple[Tensor, ...]:
@@ -152,10 +182,10 @@ class Incidence:
     def by_node(self) -> ByNode:
         """The matrices by rows; one sort of their entries unless they are known."""
         self._refuse_mask()
-        if self.rows is not None:
-            return self.rows
+        if self.known is not None:
+            return self.known.rows
         at_u, at_v, next_u, next_v, across = self.float_weights
-        (u, v), nodes = self.pairs, self.multiplicity.numel()
+        (u, v), nodes = self.pair_index, self.num_nodes
         pair = torch.arange(u.numel(), device=u.device, dtype=torch.int32)
         other = u != v  # the pair of a class with itself touches its node once, with both ends
         row, col = torch.cat([u, v[other]]), torch.cat([pair, pair[other]])
@@ -167,7 +197,7 @@ class Incidence:
         # COLLAB without compression has 1.9 billion of these: 32 bits, and few copies.
         at, to = next_u > 0, next_v > 0
         opposite_pair = self.opposite_pair()
-        side_row = torch.cat([u[at], v[to], self.opposite])
+        side_row = torch.cat([u[at], v[to], self.opposite_index])
         side_col = torch.cat([pair[at], pair[to], opposite_pair.int()])
         side = torch.cat([next_u[at], next_v[to], across[opposite_pair]])
         del opposite_pair
@@ -185,17 +215,17 @@ class Incidence:
     @cached_property
     def neighbours(self) -> Neighbours:
         """``B_t`` between nodes; nothing is sorted and nothing waits for the device."""
-        rows, (u, v) = self.by_node, self.pairs.long()
+        rows, (u, v) = self.by_node, self.pair_index.long()
         entry = torch.arange(rows.target_pair.numel(), device=u.device)
         node = torch.searchsorted(rows.target_ptr[1:], entry, right=True)
-        inside = node < self.multiplicity.numel()  # a batch may have room for more
+        inside = node < self.num_nodes  # a batch may have room for more
         node = torch.where(inside, node, 0)
         pair = torch.where(inside, rows.target_pair, 0).long()
         there = torch.where(inside, rows.target_weight, 0)
         at_u, at_v = self.float_weights[:2]
         back = torch.where(u[pair] == v[pair], there, (at_u + at_v)[pair] - there)
-        triangles = self.triangles[pair].float()
-        degree = there.new_zeros(self.multiplicity.numel()).index_add_(0, node, there)
+        triangles = self.pair_triangles[pair].float()
+        degree = there.new_zeros(self.num_nodes).index_add_(0, node, there)
         return Neighbours(
             ptr=rows.target_ptr,
             node=torch.where(inside, u[pair] + v[pair] - node, 0).int(),

@@ -51,10 +51,13 @@ class LayerSettings:
     squash: bool = False
     code: Tensor | None = None
 
+    def tensors(self) -> tuple[Tensor, ...]:
+        """The running statistics one by one."""
+        return tuple(tensor for pair in self.running for tensor in pair)
+
     def statistics(self) -> tuple[Any, ...]:
         """The running statistics as arrays ``[K, F]``."""
-        tensors = (tensor for pair in self.running for tensor in pair)
-        return tuple((t if t.dim() == 2 else t.unsqueeze(0)).numpy() for t in tensors)
+        return tuple((t if t.dim() == 2 else t.unsqueeze(0)).numpy() for t in self.tensors())
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,27 @@ class LayerWeights:
     scale2: Tensor
     shift2: Tensor
 
+    def check(self, settings: "LayerSettings") -> None:
+        """Raise an error unless all shapes fit together, which the compiled loops trust."""
+        models, channels, both = self.pair.shape
+        width, rows = self.out.size(-1), settings.node_weight.size(0)
+        pairs, table = settings.incidence.pair_index.size(1), self.table
+        table_rows = 0 if table is None else table.size(1)
+        expected = (
+            (self.bias, (models, both)), (self.fuse, (models, both, width)),
+            (self.residual, (models, channels, width)), (table, (models, table_rows, both)),
+            (self.out, (models, width, width)), (self.scale1, (models, width)),
+            (self.shift1, (models, width)), (self.scale2, (models, width)),
+            (self.shift2, (models, width)),
+            *((t if t.dim() == 2 else t[None], (models, width)) for t in settings.tensors()),
+        )  # fmt: skip
+        fits = all(t is None or (t.shape == s and t.dtype == self.pair.dtype) for t, s in expected)
+        listed = table is None or settings.code is not None or table_rows == pairs
+        if not fits or not listed or both not in (width, 2 * width) or rows not in (1, models):
+            raise ValueError(
+                "The parameters of the layer do not fit together. Build it anew and load its state."
+            )
+
     def arrays(self) -> tuple[Any, ...]:
         """The maps as the compiled loops take them."""
         size = self.pair.element_size()
@@ -108,6 +132,7 @@ class StackedLayer(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, settings: LayerSettings, *parameters: Tensor | None) -> Tensor:
         """Run the layer on all models."""
         weights = LayerWeights(*parameters)  # type: ignore[arg-type]
+        weights.check(settings)
         pair, out = weights.pair, weights.out
         models, nodes, width = pair.size(0), settings.node_weight.size(1), out.size(-1)
         a, both = pair.new_empty((2, models, nodes, pair.size(-1))).unbind()
@@ -169,7 +194,8 @@ class StackedLayer(torch.autograd.Function):
 
 def layer_inference(x: Tensor, settings: LayerSettings, weights: LayerWeights) -> Tensor:
     """The layer normalised by its running statistics, without gradients ``[K, n, F]``."""
-    shape = (weights.pair.size(0), settings.incidence.multiplicity.numel(), weights.out.size(-1))
+    weights.check(settings)
+    shape = (weights.pair.size(0), settings.incidence.num_nodes, weights.out.size(-1))
     result = weights.pair.new_empty(shape)
     if not result.numel():  # BLAS takes no empty matrices
         return result

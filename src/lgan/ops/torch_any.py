@@ -27,7 +27,7 @@ def ego_sum(
     relu: bool,
 ) -> Tensor:
     """See :func:`lgan.ops.ego_sum`."""
-    u, v = incidence.pairs.long()
+    u, v = incidence.pair_index.long()
     z = a.index_select(-2, u) + a.index_select(-2, v)
     if table is not None and code is not None:
         z = z + table.index_select(-2, code.long())
@@ -38,7 +38,7 @@ def ego_sum(
     branches = [zero.index_add(-2, u, at_u * target).index_add(-2, v, at_v * target)]
     if z.size(-1) > width:
         z = z[..., width:]
-        opposite, pair = incidence.opposite.long(), incidence.opposite_pair()
+        opposite, pair = incidence.opposite_index.long(), incidence.opposite_pair()
         side = zero.index_add(-2, u, next_u * z).index_add(-2, v, next_v * z)
         branches.append(side.index_add(-2, opposite, (across * z).index_select(-2, pair)))
     return torch.cat(branches, -1)
@@ -46,14 +46,14 @@ def ego_sum(
 
 def linear_sum(a: Tensor, incidence: Incidence, width: int) -> Tensor:
     """See :func:`lgan.ops.linear_sum`."""
-    u, v = incidence.pairs.long()
+    u, v = incidence.pair_index.long()
     at_u, at_v = (w.to(a.dtype)[:, None] for w in incidence.weights()[:2])
     zero = a.new_zeros((*a.shape[:-1], width))
     a_u, a_v = a.index_select(-2, u), a.index_select(-2, v)
     both = a_u[..., :width] + a_v[..., :width]
     branches = [zero.index_add(-2, u, at_u * both).index_add(-2, v, at_v * both)]
     if a.size(-1) > width:
-        c = incidence.triangles.to(a.dtype)[:, None]
+        c = incidence.pair_triangles.to(a.dtype)[:, None]
         side = zero.index_add(-2, u, at_u * c * a_v[..., width:])
         branches.append(side.index_add(-2, v, at_v * c * a_u[..., width:]))
     return torch.cat(branches, -1)
@@ -74,7 +74,7 @@ def masked_ego_sum(
     leading axes that ``a`` lacks, as long as they broadcast.
     """
     mask, side_mask = _masks(incidence)
-    u, v = incidence.pairs.long()
+    u, v = incidence.pair_index.long()
     z = a.index_select(-2, u) + a.index_select(-2, v)
     if table is not None and code is not None:
         z = z + table.index_select(-2, code.long())
@@ -84,14 +84,14 @@ def masked_ego_sum(
     branches = [zero.index_add(-2, u, target).index_add(-2, v, target)]
     if z.size(-1) > width:
         side = side_mask * z[..., width:].index_select(-2, incidence.opposite_pair())
-        branches.append(zero.index_add(-2, incidence.opposite.long(), side))
+        branches.append(zero.index_add(-2, incidence.opposite_index.long(), side))
     return torch.cat(branches, -1)
 
 
 def masked_linear_sum(a: Tensor, incidence: Incidence, width: int) -> Tensor:
     """:func:`lgan.ops.linear_sum` of masked pairs, see :func:`masked_ego_sum`."""
     mask, side_mask = _masks(incidence)
-    u, v = incidence.pairs.long()
+    u, v = incidence.pair_index.long()
     a_u, a_v = a.index_select(-2, u), a.index_select(-2, v)
     both = mask * (a_u + a_v)[..., :width]
     zero = a.new_zeros((*both.shape[:-2], a.size(-2), width))

@@ -29,7 +29,7 @@ class EgoSum(torch.autograd.Function):
         relu: bool,
     ) -> Tensor:
         """Encode the pairs once, then gather them by node."""
-        rows, (u, v) = incidence.by_node, incidence.pairs
+        rows, (u, v) = incidence.by_node, incidence.pair_index
         a = a.contiguous()
         z = triton_gpu.pair_forward(a, u, v, table, code, relu=relu)
         out = torch.empty_like(a)
@@ -48,11 +48,11 @@ class EgoSum(torch.autograd.Function):
         """Gather by pair, mask, then gather by node."""
         z, table, code = ctx.saved_tensors
         incidence, width, relu = ctx.rest
-        rows, (u, v) = incidence.by_node, incidence.pairs
+        rows, (u, v) = incidence.by_node, incidence.pair_index
         grad = grad.contiguous()
         grad_z = triton_gpu.pair_backward(
-            grad, z, u, v, incidence.float_weights, incidence.ptr, incidence.opposite,
-            width=width, relu=relu,
+            grad, z, u, v, incidence.float_weights,
+            incidence.opposite_ptr, incidence.opposite_index, width=width, relu=relu,
         )  # fmt: skip
         grad_a = torch.empty_like(grad)
         triton_gpu.gather_rows(

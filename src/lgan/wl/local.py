@@ -148,8 +148,8 @@ def _wedges_on_pairs(
     graphs: LabelledGraphs,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Two common neighbours of a pair: the pair, two entries of ``opposite_index``, adjacent?"""
-    ptr = graphs.lines.incidence.ptr.numpy()
-    pair = graphs.lines.incidence.opposite_pair().numpy()
+    ptr = graphs.lines.opposite_ptr.numpy()
+    pair = graphs.lines.opposite_pair().numpy()
     opposite = graphs.lines.opposite_index.numpy().astype(np.int64)
     entry = np.arange(pair.size)
     later = ptr[pair + 1] - entry - 1  # entries of the same pair that follow

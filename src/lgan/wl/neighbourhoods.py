@@ -28,7 +28,7 @@ class Neighbourhoods:
 
     @cached_property
     def _weights(self) -> tuple[Colours, ...]:
-        return tuple(part.numpy() for part in self.graphs.lines.incidence.weights())
+        return tuple(part.numpy() for part in self.graphs.lines.weights())
 
     @cached_property
     def neighbours(self) -> Rows:
@@ -62,7 +62,7 @@ class Neighbourhoods:
         *_, at_u, at_v, across = self._weights
         lines, num_pairs = self.graphs.lines, self.graphs.pairs.shape[1]
         row = lines.opposite_index.numpy()
-        opposite = lines.incidence.opposite_pair().to(lines.opposite_index.dtype)
+        opposite = lines.opposite_pair().to(lines.opposite_index.dtype)
         source = opposite.numpy() + row.dtype.type(2 * num_pairs)
         if self._merged:  # only then does a pair lie opposite its own ends
             row = np.concatenate([self.graphs.pairs.reshape(-1).astype(row.dtype), row])
@@ -77,10 +77,10 @@ class Neighbourhoods:
         """
         k, (u, v) = self.graphs.multiplicity, self.graphs.pairs
         lines, num_nodes, num_pairs = self.graphs.lines, k.size, u.size
-        ptr = lines.incidence.ptr.numpy()
+        ptr = lines.opposite_ptr.numpy()
         if not self._merged:
             return Rows(ptr, lines.opposite_index.numpy())
-        row = np.concatenate([lines.incidence.opposite_pair().numpy(), *[np.arange(num_pairs)] * 2])
+        row = np.concatenate([lines.opposite_pair().numpy(), *[np.arange(num_pairs)] * 2])
         twins = num_nodes + np.arange(2 * num_pairs)
         source = np.concatenate([lines.opposite_index.numpy().astype(np.int64), twins])
         own = u == v

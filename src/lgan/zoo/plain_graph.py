@@ -9,7 +9,6 @@ from torch import Tensor
 
 from lgan import ops
 from lgan.graph import EgoLines, graph_ptr, undirected_pairs
-from lgan.ops import Incidence
 
 __all__ = ["PlainGraph", "pointers", "refuse_merged_twins"]
 
@@ -23,12 +22,12 @@ class PlainGraph:
 
     Attributes:
         ptr: Where the nodes of each graph begin ``[B + 1]``.
-        incidence: The edges, each once.
+        lines: The edges, each once.
         dtype: Type of the features.
     """
 
     ptr: Tensor
-    incidence: Incidence
+    lines: EgoLines
     dtype: torch.dtype
 
     @staticmethod
@@ -37,23 +36,15 @@ class PlainGraph:
         refuse_merged_twins(data)
         lines = getattr(data, "lines", None)
         if isinstance(lines, EgoLines):
-            return PlainGraph(pointers(data), lines.incidence, dtype)
+            return PlainGraph(pointers(data), lines, dtype)
         n = data.x.size(0)
         pairs = undirected_pairs(data.edge_index, n)
-        nothing = torch.zeros(pairs.size(1), dtype=torch.int32, device=pairs.device)
-        incidence = Incidence(
-            pairs=pairs.to(torch.int32).contiguous(),
-            multiplicity=torch.ones(n, dtype=torch.int32, device=pairs.device),
-            ptr=pairs.new_zeros(pairs.size(1) + 1),
-            opposite=nothing[:0],
-            triangles=nothing,
-        )
-        return PlainGraph(pointers(data), incidence, dtype)
+        return PlainGraph(pointers(data), EgoLines.edges_only(pairs, n), dtype)
 
     @property
     def num_nodes(self) -> int:
         """Number of nodes."""
-        return self.incidence.multiplicity.numel()
+        return self.lines.num_nodes
 
     @cached_property
     def degree(self) -> Tensor:
@@ -61,11 +52,11 @@ class PlainGraph:
         ones = torch.ones(self.num_nodes, 1, dtype=self.dtype, device=self.ptr.device)
         # An edge gives one for its far end and one for the near end. Where a batch on a GPU has
         # room for more nodes than there are, the nodes beyond the last may count below zero.
-        return (ops.linear_sum(ones, self.incidence, 1) / 2).clamp(min=0)
+        return (ops.linear_sum(ones, self.lines, 1) / 2).clamp(min=0)
 
     def neighbour_sum(self, h: Tensor) -> Tensor:
         """The sum over the neighbours of every node, ``[*, n, F]``."""
-        both_ends = ops.linear_sum(h, self.incidence, h.size(-1))
+        both_ends = ops.linear_sum(h, self.lines, h.size(-1))
         return both_ends - self.degree * h
 
     @cached_property

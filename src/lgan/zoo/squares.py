@@ -44,8 +44,8 @@ class Squares:
         start = lengths_to_ptr(size**2)[of_node]  # the first row of the node's graph
         corner = start + local * size[of_node]  # the row of (i, first node)
 
-        u, v = graph.incidence.pairs.long()
-        mask = graph.incidence.mask
+        u, v = graph.lines.pair_index.long()
+        mask = graph.lines.mask
         one = torch.ones(u.numel(), dtype=graph.dtype, device=u.device) if mask is None else mask
         rows = torch.cat([corner[u] + local[v], corner[v] + local[u]])
         empty = one.new_zeros((*one.shape[:-1], sum(n * n for n in sizes)))
