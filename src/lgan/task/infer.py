@@ -27,7 +27,12 @@ SHOWN = 8
 
 
 def infer_kind(columns: Mapping[str, TargetColumn]) -> str:
-    """The kind of task that the target columns ask for (DESIGN, section 15)."""
+    """The kind of task that the target columns ask for.
+
+    One column: two values make ``binary``, text or up to ten whole numbers ``multiclass``, other
+    numbers ``regression``. Several columns: two values each make ``multilabel``, other numbers
+    ``regression``.
+    """
     for column in columns.values():
         _refuse_mixed(column)
     if len(columns) == 1:
