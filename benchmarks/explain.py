@@ -13,7 +13,7 @@ from benchmarks.measure import OURS, comparison, interleaved
 from benchmarks.peers import GIN, missing
 from benchmarks.row import Bar, Row
 from benchmarks.sets import BothSides, load_both
-from lgan.explain import Attribution, attribute, attribute_all
+from lgan.explain import Attribution, attribute
 from lgan.explain.peers import CONFIG
 from lgan.explain.pyg import PyGView
 from lgan.nn import LGAN
@@ -74,7 +74,7 @@ def _rows(
         ]
 
     def together() -> None:
-        found["together"] = attribute_all(model, graphs, targets, of="logit")
+        found["together"] = attribute(model, graphs, targets, of="logit")
 
     def peer() -> None:
         explainer = _captum(model, 2 if config.quick else STEPS)

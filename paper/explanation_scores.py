@@ -12,7 +12,6 @@ from torch import Tensor
 from lgan.data import RawGraphs, load_raw, replaced
 from lgan.experiment.run import factory, prepare
 from lgan.experiment.settings import Settings, settings_for
-from lgan.explain.evaluate import Evaluation, evaluate
 from lgan.explain.integrated_gradients import METHOD
 from lgan.explain.methods import METHODS
 from lgan.explain.provenance import typed_command
@@ -20,6 +19,7 @@ from lgan.graph import GraphUnion
 from lgan.train import predict
 from lgan.train.environment import environment
 from lgan.train.single import train_one
+from paper.evaluate import Evaluation, evaluate
 from paper.ground_truth import nitro_and_amino
 
 __all__ = ["CASES", "ExplanationCase", "ExplanationScores", "over_models", "score_explanations"]

@@ -8,7 +8,7 @@ from torch_geometric.transforms import ToUndirected
 
 import laws
 import lgan
-from lgan.explain import attribute_all
+from lgan.explain import Path
 from lgan.explain import integrated_gradients as module
 from lgan.explain.maskable import MaskableGraph, MaskableUnion
 from lgan.explain.masking import masked_outputs
@@ -82,7 +82,7 @@ def test_the_predicted_class_is_explained_by_default():
 
 def test_log_odds_of_two_classes_are_the_difference_of_their_logits():
     data, model = graph(), network()
-    path = {"steps": 64, "max_steps": 64}
+    path = {"path": Path(steps=64, max_steps=64)}
     odds = lgan.attribute(model, data, 1, **path)
     one, other = (lgan.attribute(model, data, target, of="logit", **path) for target in (1, 0))
     torch.testing.assert_close(odds.edge_scores, one.edge_scores - other.edge_scores)
@@ -176,7 +176,7 @@ def test_a_graph_of_a_union_is_explained_like_the_graph():
 def test_graphs_explained_together_get_the_scores_they_get_alone():
     graphs, model = [graph(s, 8 + s, 0.5) for s in range(4)], network(residual=True)
     graphs.append(laws.data(nx.empty_graph(2), torch.randn(2, 3).double()))
-    for data, found in zip(graphs, attribute_all(model, graphs), strict=True):
+    for data, found in zip(graphs, lgan.attribute(model, graphs), strict=True):
         alone = lgan.attribute(model, data)
         torch.testing.assert_close(found.edge_scores, alone.edge_scores)
         assert (found.steps, found.complete) == (alone.steps, alone.complete)
@@ -184,10 +184,10 @@ def test_graphs_explained_together_get_the_scores_they_get_alone():
 
 def test_steps_double_until_the_gap_is_small_or_the_result_says_so():
     data, model = graph(1), network()
-    coarse = lgan.attribute(model, data, steps=2, max_steps=2, tolerance=1e-6)
+    coarse = lgan.attribute(model, data, path=Path(steps=2, max_steps=2, tolerance=1e-6))
     assert (coarse.complete, coarse.steps) == (False, 2)
     assert coarse.relative_gap > 1e-6
-    finer = lgan.attribute(model, data, steps=2, tolerance=1e-3)
+    finer = lgan.attribute(model, data, path=Path(steps=2, tolerance=1e-3))
     assert finer.complete
     assert finer.steps > 2
     assert finer.relative_gap <= 1e-3
@@ -253,7 +253,7 @@ class _OverMasks(nn.Module):
 def test_the_scores_are_those_of_captum_on_the_same_path(build):
     captum = pytest.importorskip("captum.attr")
     data, model = graph(3), build()
-    found = lgan.attribute(model, data, target=1, of="logit", steps=16, max_steps=16, order=16)
+    found = lgan.attribute(model, data, target=1, of="logit", path=Path(16, 16, order=16))
     mask = torch.ones(1, data.pair_index.size(1), dtype=torch.float64)
     expected = captum.IntegratedGradients(_OverMasks(model, data)).attribute(
         mask, torch.zeros_like(mask), target=1, n_steps=16, method="gausslegendre"
@@ -275,13 +275,13 @@ def test_wrong_settings_are_refused():
     with pytest.raises(ValueError, match=r"class from 0 to 1, got 2. Leave it out"):
         lgan.attribute(network(), graph(), target=2)
     with pytest.raises(ValueError, match="`baseline` must be 'empty', got 'mean'"):
-        lgan.attribute(network(), graph(), baseline="mean")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="`of` must be 'logit' or 'log-odds', got 'odds'"):
+        Path(baseline="mean")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="`of` must be one of log-odds, logit, number, got 'odds'"):
         lgan.attribute(network(), graph(), of="odds")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="need two classes or more"):
         lgan.attribute(lgan.LGAN(3, 4, 1).double(), graph(), of="log-odds")
     with pytest.raises(ValueError, match="one class for each of 1 graphs, got 2"):
-        attribute_all(network(), [graph()], [0, 1])
+        lgan.attribute(network(), [graph()], [0, 1])
 
 
 def test_a_model_blind_to_its_edges_is_refused():

@@ -13,6 +13,8 @@ from lgan.explain import peers
 from lgan.explain.maskable import MaskableUnion
 from lgan.explain.masking import masked_outputs, prepared
 from lgan.explain.methods import METHODS, method_spec
+from lgan.explain.question import Question
+from lgan.explain.removal import EXACT
 from lgan.zoo import GIN
 
 
@@ -34,18 +36,21 @@ def few_epochs(monkeypatch):
 def test_every_method_scores_every_edge_of_every_graph(name, build, few_epochs):
     model = build(3, 4, 2, num_layers=2).eval()
     graphs = prepared(model, [graph(0), laws.data(nx.empty_graph(2), torch.ones(2, 3)), graph(1)])
-    scores = method_spec(name).explain(model, graphs, [0, 1, 1], "log-odds", 3)
-    assert [s.shape for s in scores] == [(g.num_pairs,) for g in graphs]
-    assert all(s.isfinite().all() for s in scores)
+    found = method_spec(name).explain(Question(model, graphs, [0, 1, 1], seed=3))
+    assert [each.pairs.shape for each in found] == [(1, g.num_pairs) for g in graphs]
+    assert all(each.pairs.isfinite().all() for each in found)
     assert all(p.requires_grad and p.grad is None for p in model.parameters())
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_the_seed_decides_methods_that_draw_and_no_others(name, few_epochs):
     model = lgan.LGAN(3, 4, 2, num_layers=1).eval()
-    graphs = prepared(model, [graph()])
+    graphs = prepared(model, [graph(3)])
+    assert graphs[0].num_pairs > EXACT
     explain = method_spec(name).explain
-    first, again, other = (explain(model, graphs, [0], "log-odds", s)[0] for s in (1, 1, 2))
+    first, again, other = (
+        explain(Question(model, graphs, [0], seed=seed))[0].pairs for seed in (1, 1, 2)
+    )
     assert torch.equal(first, again)
     assert torch.equal(first, other) != method_spec(name).random
 
@@ -62,7 +67,9 @@ def test_gradient_is_the_slope_at_the_full_graph(of):
     )
     full = torch.ones(1, union.num_pairs).double()
     slope = (masked_outputs(model, union, full) - masked_outputs(model, union, shifted)) / step
-    found = method_spec("gradient").explain(model, maskables, [1], of, 0)[0]
+    found = method_spec("gradient").explain(Question(model, maskables, [1], of))[0].pairs[0]
+    size = method_spec("absolute-gradient").explain(Question(model, maskables, [1], of))[0].pairs
+    assert torch.equal(size[0], found.abs())
     other = slope[:, 0, 0] if of == "log-odds" else 0
     torch.testing.assert_close(found, (slope[:, 0, 1] - other).detach(), rtol=1e-4, atol=1e-6)
 
@@ -83,9 +90,8 @@ def test_every_method_explains_the_output_asked_for_or_refuses(name, few_epochs)
 
 def test_degree_counts_the_edges_an_edge_touches():
     star = prepared(lgan.LGAN(1, 2, 2), [laws.data(nx.star_graph(3), torch.ones(4, 1))])
-    assert method_spec("degree").explain(lgan.LGAN(1, 2, 2), star, [0], "log-odds", 0)[
-        0
-    ].tolist() == [2, 2, 2]
+    found = method_spec("degree").explain(Question(lgan.LGAN(1, 2, 2), star, [0]))
+    assert found[0].pairs.tolist() == [[2, 2, 2]]
 
 
 def test_gnn_explainer_learns_which_edges_an_lgan_needs():
@@ -98,7 +104,7 @@ def test_gnn_explainer_learns_which_edges_an_lgan_needs():
         model.head.weight[:, 0], model.head.weight[:, 1] = -1.0, 1.0
     lollipop = laws.data(nx.lollipop_graph(3, 4), torch.ones(7, 1))
     graphs = prepared(model, [ToUndirected()(lollipop)])
-    scores = peers.gnn_explainer(model, graphs, [1], "log-odds", 0, epochs=60, lr=0.1)[0]
+    scores = peers.gnn_explainer(Question(model, graphs, [1]), epochs=60, lr=0.1)[0].pairs[0]
     assert scores[:3].min() > scores[3:].max()
 
 

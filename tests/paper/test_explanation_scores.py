@@ -6,7 +6,7 @@ import torch
 
 import laws
 import lgan
-from lgan.explain import evaluate
+from paper.evaluate import evaluate
 from paper.explanation_scores import over_models, score_explanations
 
 METHODS = ("integrated-gradients", "random")

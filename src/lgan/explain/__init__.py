@@ -1,11 +1,17 @@
 """Explanations: scores of edges, how good they are, pictures and reports."""
 
 from lgan.explain.atoms import MOLECULES
-from lgan.explain.attribute import attribute, attribute_all
+from lgan.explain.attribute import attribute
 from lgan.explain.attribution import Attribution
 from lgan.explain.draw import plot, save
-from lgan.explain.evaluate import Evaluation, evaluate
 from lgan.explain.explainer import Explainer
+from lgan.explain.fragments import (
+    FRAGMENTS,
+    MOLECULE_FRAGMENTS,
+    Fragment,
+    graph_fragments,
+    molecule_fragments,
+)
 from lgan.explain.gallery import GalleryItem
 from lgan.explain.methods import METHODS
 from lgan.explain.molecule import Molecule, molecule_from_graph, molecule_from_smiles
@@ -15,11 +21,13 @@ from lgan.explain.report import Report
 from lgan.explain.scale import Scale
 
 __all__ = [
+    "FRAGMENTS",
     "METHODS",
     "MOLECULES",
+    "MOLECULE_FRAGMENTS",
     "Attribution",
-    "Evaluation",
     "Explainer",
+    "Fragment",
     "GalleryItem",
     "Molecule",
     "Path",
@@ -27,8 +35,8 @@ __all__ = [
     "Report",
     "Scale",
     "attribute",
-    "attribute_all",
-    "evaluate",
+    "graph_fragments",
+    "molecule_fragments",
     "molecule_from_graph",
     "molecule_from_smiles",
     "plot",

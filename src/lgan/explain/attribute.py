@@ -1,67 +1,91 @@
 """Explanations of predictions: the public entry."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
-from lgan.explain.attribution import Attribution, Explained
-from lgan.explain.integrated_gradients import (
-    METHOD,
-    checked_target,
-    integrated_gradients,
-    outputs_at_ends,
-)
-from lgan.explain.maskable import MaskableUnion
+from lgan.explain.attribution import Attribution
+from lgan.explain.fragments import Fragment, graph_fragments
+from lgan.explain.integrated_gradients import METHOD, outputs_at_ends
+from lgan.explain.maskable import MaskableGraph
 from lgan.explain.masking import evaluating, prepared
 from lgan.explain.methods import method_spec
-from lgan.explain.path import Baseline, Path
+from lgan.explain.path import Path
+from lgan.explain.question import Explained, Over, Question, Recount, explained_by_default
+from lgan.graph import GraphUnion
+from lgan.task import TargetScale, Task
 
-__all__ = ["attribute", "attribute_all"]
+__all__ = ["attribute"]
+
+Fragments = str | Sequence[Fragment] | Sequence[Sequence[Fragment]]
 
 
+@overload
 def attribute(
     model: nn.Module,
+    data: Sequence[Any] | GraphUnion,
+    target: int | Sequence[int | None] | None = ...,
+    **asked: Any,
+) -> list[Attribution]: ...
+@overload
+def attribute(
+    model: nn.Module, data: Any, target: int | None = ..., **asked: Any
+) -> Attribution: ...
+def attribute(  # type: ignore[misc]  # the forms above leave the options out
+    model: nn.Module,
     data: Any,
-    target: int | None = None,
+    target: Any = None,
     *,
-    steps: int = 32,
-    baseline: Baseline = "empty",
-    tolerance: float = 0.01,
-    max_steps: int = 2048,
-    order: int = 2,
-    of: Explained | None = None,
     method: str = METHOD,
+    over: Over = "edges",
+    fragments: Fragments | None = None,
+    of: Explained | None = None,
+    task: Task | None = None,
+    scale: TargetScale | None = None,
+    degrees: Recount | None = None,
+    samples: int = 32,
     seed: int = 0,
-) -> Attribution:
-    """Which edges made a model say what it says: Integrated Gradients over an edge mask.
+    path: Path | None = None,
+) -> Attribution | list[Attribution]:
+    """Which edges, nodes or fragments made a model say what it says.
 
-    See :mod:`lgan.explain.integrated_gradients` for the definition. All points of the path run as
-    one batch; points are added where they are needed (see :class:`lgan.explain.Path`) until the
-    scores add up to the difference they explain. At mask 0 an edge is out of every sum, and so are
-    its triangles; structural pair codes and node features made from the graph, such as degrees,
-    stay those of the whole graph along the path (see :mod:`lgan.explain.masking`).
+    The methods are those of :data:`lgan.explain.METHODS`: ``"integrated-gradients"`` over an edge
+    mask (see :mod:`lgan.explain.integrated_gradients`), ``"leave-one-out"`` and ``"shapley"`` by
+    taking parts away (see :mod:`lgan.explain.removal`), the ``"gradient"`` in the mask and its
+    size, and those it is compared with. All graphs run together, as many in a pass as fit.
+
+    Several models that are stacked are explained in the same passes: scores are the mean of those
+    of the members, with their spread.
 
     Args:
-        model: LGAN in any form, a PyG network whose ``forward`` takes ``x``, ``edge_index`` and
-            ``edge_weight`` (and ``batch``), or one made of PyG's message-passing layers.
+        model: LGAN in any form, alone or stacked; a PyG network whose ``forward`` takes ``x``,
+            ``edge_index`` and ``edge_weight`` (and ``batch``), or one made of PyG's
+            message-passing layers.
         data: One graph: a PyG ``Data``, with or without the fields of
             :class:`lgan.EgoLineGraph`, or ``union.batch(torch.tensor([i]))``. Where twins are
             merged, the original edges are written out and scored; see :class:`MaskableGraph`.
-        target: Class to explain; the predicted one by default.
-        steps: Points of the first attempt.
-        baseline: Where the path begins: ``"empty"``, the graph without edges.
-        tolerance: Gap that is good enough, as a share of the difference to explain.
-        max_steps: Points after which no more are added. Where the gap is still above the
-            tolerance the result says so: ``complete=False``.
-        order: Points of one Gauss-Legendre panel.
+            Or several: a list of these, or a :class:`lgan.GraphUnion`.
+        target: Class to explain, or the target where a model predicts several; the predicted class
+            by default, and of several targets the first. For several graphs one for all or one
+            for each.
+        method: Name of the method.
+        over: What is taken away, by methods that take something away.
+        fragments: Parts to score as a whole: a kind of :data:`lgan.explain.FRAGMENTS`, or the
+            fragments of the graph (one sequence for each of several graphs), for example
+            :func:`lgan.explain.molecule_fragments`.
         of: What is explained of the class: its ``"log-odds"``, which say why this class rather
             than another (with two classes the difference of the logits), or its ``"logit"``.
-            By default the log-odds, and of a model with a single output that output.
-        method: Another method of :data:`lgan.explain.METHODS`, for comparison. Its scores have no
-            sum to reach, and none of the settings of the path. A method that does not read
-            ``of`` refuses any other than the default.
+            By default the log-odds; of a regression the number, and of one of several labels its
+            logit, which is its log-odds.
+        task: What the model predicts; classes unless given.
+        scale: The scale of numeric targets, so that scores are in their units.
+        degrees: Called with node features and the number of neighbours that every node has once
+            parts are taken away, where features tell that number; gives the features anew.
+        samples: Orders that ``"shapley"`` draws where more than 12 parts can be taken away.
         seed: Fixes methods that draw random numbers.
+        path: How integrals are taken.
 
     Example:
         >>> import lgan, torch
@@ -70,40 +94,106 @@ def attribute(
         >>> found = attribute(lgan.LGAN(1, 8, 2), paw, target=1)
         >>> found.edge_scores.shape, found.triangles.tolist(), found.complete
         (torch.Size([4]), [[0], [1], [2]], True)
+        >>> lost = attribute(lgan.LGAN(1, 8, 2), paw, method="leave-one-out", fragments="triangles")
+        >>> [fragment.name for fragment in lost.fragments]
+        ['0-1-2']
     """
-    if method == METHOD:
-        path = Path(steps, max(max_steps, steps), tolerance, order, baseline)
-        return integrated_gradients(model, [data], [target], path, of=of)[0]
-    spec = method_spec(method)
+    several = isinstance(data, list | tuple | GraphUnion)
+    given = _graphs(data) if several else [data]
+    spec, path = method_spec(method), path or Path()
+    if not given:
+        return []
     with evaluating(model):
-        graph = prepared(model, [data])[0]
-        ends = outputs_at_ends(model, MaskableUnion.of([graph]))[:, 0]
-        target, of = checked_target(target, ends[1]), spec.checked_of(of, ends.size(-1))
-        scores = spec.explain(model, [graph], [target], of, seed)[0].to(ends)
-    found = Attribution.from_scores(graph, scores, ends, target=target, method=method, of=of)
-    return found.to(data.edge_index.device)
-
-
-def attribute_all(
-    model: nn.Module,
-    graphs: Sequence[Any],
-    targets: Sequence[int | None] | None = None,
-    *,
-    path: Path | None = None,
-    of: Explained | None = None,
-) -> list[Attribution]:
-    """:func:`attribute` for many graphs at once, several in every batch.
-
-    Args:
-        model: See :func:`attribute`.
-        graphs: Graphs, each as :func:`attribute` takes it.
-        targets: Class to explain for each; the predicted ones by default.
-        path: How the integrals are taken.
-        of: What is explained of a class, as in :func:`attribute`.
-    """
-    targets = [None] * len(graphs) if targets is None else targets
-    if len(targets) != len(graphs):
-        raise ValueError(
-            f"`targets` must have one class for each of {len(graphs)} graphs, got {len(targets)}."
+        graphs = prepared(model, given)
+        ends = outputs_at_ends(model, graphs)
+        default = explained_by_default(ends[0].size(-1), task)
+        spec.check(method, of, default, over)
+        predictions = [_prediction(each[:, 1], task, scale) for each in ends]
+        question = Question(
+            model=model,
+            graphs=graphs,
+            targets=_targets(target, predictions, task, several=several),
+            of=of or default,
+            over=over,
+            fragments=_fragments(fragments, graphs, several=several, needed=over == "fragments"),
+            scale=scale,
+            degrees=degrees,
+            seed=seed,
+            samples=samples,
+            path=path,
         )
-    return integrated_gradients(model, graphs, targets, path, of=of)
+        found = [
+            Attribution.of_found(
+                question, i, each, ends[i], prediction=predictions[i], method=method
+            ).to(_device(given[i]))
+            for i, each in enumerate(spec.explain(question))
+        ]
+    return found if several else found[0]
+
+
+def _graphs(data: Any) -> list[Any]:
+    if isinstance(data, GraphUnion):
+        ids = torch.arange(data.num_graphs, device=data.device)
+        return [data.batch(ids[i : i + 1]) for i in range(data.num_graphs)]
+    return list(data)
+
+
+def _device(graph: Any) -> torch.device:
+    device: torch.device = graph.edge_index.device
+    return device
+
+
+def _prediction(outputs: Tensor, task: Task | None, scale: TargetScale | None) -> Tensor:
+    """What is predicted, the mean over members: ``[K, C]`` to ``[C]``."""
+    if task is None:
+        return outputs.softmax(-1).mean(0)
+    return task.link(outputs.unsqueeze(-2), scale).mean(0)[0]
+
+
+def _targets(
+    target: Any, predictions: Sequence[Tensor], task: Task | None, *, several: bool
+) -> list[int]:
+    """The output to explain for each graph."""
+    each = target if several and isinstance(target, list | tuple) else [target] * len(predictions)
+    if len(each) != len(predictions):
+        raise ValueError(
+            f"`target` must have one class for each of {len(predictions)} graphs, got {len(each)}."
+        )
+    return [_target(one, p, task) for one, p in zip(each, predictions, strict=True)]
+
+
+def _target(target: int | None, prediction: Tensor, task: Task | None) -> int:
+    """The output to explain, the likeliest class by default, or an error if there is none."""
+    if target is None:
+        return int(prediction.argmax()) if task is None or task.has_classes else 0
+    if not 0 <= target < prediction.numel():
+        raise ValueError(
+            f"`target` must be a class from 0 to {prediction.numel() - 1}, got {target}. "
+            "Leave it out to explain the predicted class."
+        )
+    return target
+
+
+def _fragments(
+    fragments: Fragments | None,
+    graphs: Sequence[MaskableGraph],
+    *,
+    several: bool,
+    needed: bool,
+) -> list[tuple[Fragment, ...]]:
+    if fragments is None and needed:
+        raise ValueError(
+            "`over='fragments'` needs `fragments`, got none. Name a kind, such as 'communities', "
+            "or give `lgan.explain.molecule_fragments(mol)`."
+        )
+    if fragments is None:
+        return []
+    if isinstance(fragments, str):
+        return [graph_fragments(g.lines.pair_index, g.num_nodes, fragments) for g in graphs]
+    listed: Any = fragments if several else [fragments]
+    each: list[tuple[Fragment, ...]] = [tuple(part) for part in listed]
+    if len(each) != len(graphs):
+        raise ValueError(
+            f"`fragments` must be given for each of {len(graphs)} graphs, got {len(each)}."
+        )
+    return each

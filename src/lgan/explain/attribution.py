@@ -1,16 +1,17 @@
 """What an explanation of one prediction holds."""
 
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from lgan.explain.maskable import MaskableGraph
+from lgan._optional import require
+from lgan.explain.fragments import Fragment
+from lgan.explain.question import Explained, Found, Question
 
-__all__ = ["Attribution", "Explained", "completeness", "explained_by_default", "explained_output"]
-
-Explained = Literal["logit", "log-odds"]
+__all__ = ["Attribution", "completeness"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,20 +24,29 @@ class Attribution:
             the score of the edge; self-loops carry 0. Over undirected edges the scores sum up to
             ``output - baseline_output`` up to ``gap`` (methods without that law have no gap).
         node_scores: Half of the scores of the edges at the node, once an edge ``[n]``; they have
-            the same sum.
+            the same sum. Where nodes themselves were taken away, what was lost with each.
         triangles: Sorted node ids of every triangle ``[3, T]``, as :func:`lgan.triangles`.
         triangle_scores: The part of the scores that came through the neighbour branch, by
             triangle ``[T]``. It is contained in the scores of the three edges, not added to them.
         target: The class explained.
-        prediction: Probabilities of the classes for the full graph ``[C]``.
-        output: What is explained (a logit, or log-odds) for the full graph.
+        prediction: What is predicted for the full graph ``[C]``: probabilities, or numbers.
+        output: What is explained (a logit, log-odds, a number) for the full graph, the mean over
+            members.
         baseline_output: The same for the baseline.
         gap: ``|sum of scores - (output - baseline_output)|``; NaN for methods without that law.
         relative_gap: ``gap / |output - baseline_output|``.
-        steps: Points of the path at which gradients were taken.
+        steps: Points of the path at which gradients were taken, or graphs the model was asked of.
         complete: Whether the gap is below the tolerance.
         method: Name of the method.
-        of: What was explained: the ``"logit"`` of the class, or its ``"log-odds"``.
+        of: What was explained: the ``"log-odds"`` of the class, its ``"logit"``, or a ``"number"``.
+        over: What the method took away: ``"edges"``, ``"nodes"`` or ``"fragments"``.
+        members: Models whose mean the scores are.
+        edge_spread: Standard deviation of the scores over members ``[E]``; 0 for a single model.
+        fragments: The fragments of the graph, where they were asked for.
+        fragment_scores: Their scores ``[F]``: found by the method, or else the sum of the scores
+            of their nodes (of edges for a fragment that has only these).
+        fragment_spread: Their standard deviation over members ``[F]``.
+        standard_error: Of the scores of what was taken away, where they were sampled; empty else.
     """
 
     edge_index: Tensor
@@ -54,58 +64,76 @@ class Attribution:
     complete: bool
     method: str
     of: Explained = "log-odds"
+    over: str = "edges"
+    members: int = 1
+    edge_spread: Tensor = field(default_factory=lambda: torch.zeros(0))
+    fragments: tuple[Fragment, ...] = ()
+    fragment_scores: Tensor = field(default_factory=lambda: torch.zeros(0))
+    fragment_spread: Tensor = field(default_factory=lambda: torch.zeros(0))
+    standard_error: Tensor = field(default_factory=lambda: torch.zeros(0))
 
     @staticmethod
-    def from_scores(
-        graph: MaskableGraph,
-        scores: Tensor,
+    def of_found(
+        question: Question,
+        index: int,
+        found: Found,
         ends: Tensor,
         *,
-        target: int,
+        prediction: Tensor,
         method: str,
-        sides: Tensor | None = None,
-        steps: int = 0,
-        tolerance: float | None = None,
-        of: Explained | None = None,
     ) -> "Attribution":
-        """The scores of the undirected edges of a graph, and all that follows from them.
+        """What a method found for one of the graphs, and all that follows from it.
 
         Args:
-            graph: The graph.
-            scores: A score for every undirected edge ``[P]``.
-            ends: Outputs for the graph without edges and for the graph ``[2, C]``.
-            target: The class explained.
+            question: What was asked.
+            index: Which of its graphs.
+            found: The scores.
+            ends: Outputs of every member for the graph without edges and for it ``[K, 2, C]``.
+            prediction: What is predicted ``[C]``.
             method: Name of the method.
-            sides: Scores of the entries of ``opposite_index`` ``[M]``, where the method knows them.
-            steps: Points at which gradients were taken.
-            tolerance: Gap that is good enough; ``None`` for methods whose scores have no sum to
-                reach.
-            of: What was explained; :func:`explained_by_default` unless given.
         """
-        of = of or explained_by_default(ends.size(-1))
-        found, entry_triangle = graph.triangles()
-        sides = torch.zeros_like(entry_triangle, dtype=scores.dtype) if sides is None else sides
-        values = explained_output(ends, target, of)
-        baseline_output, output = values.tolist()
-        gap, relative_gap, complete = completeness(scores, values, tolerance)
-        (u, v), half = graph.lines.pair_index.long(), scores / 2
-        nodes = scores.new_zeros(graph.num_nodes)
+        graph, target = question.graphs[index], question.targets[index]
+        values = question.values(ends, target)  # [K, 2]
+        if found.baseline is not None:
+            values = torch.stack([found.baseline, values[:, 1]], 1)
+        scores = found.pairs.to(values)
+        triangles, entry_triangle = graph.triangles()
+        sides = torch.zeros_like(entry_triangle, dtype=scores.dtype)
+        if found.sides is not None:
+            sides = found.sides.to(scores).mean(0)
+        nodes = _at_nodes(question, index, scores) if found.nodes is None else found.nodes
+        fragments = question.fragments[index] if question.fragments else ()
+        by_fragment = found.fragments
+        if by_fragment is None:
+            by_fragment = _by_fragment(fragments, graph.lines.pair_index, scores, nodes)
+        summed = scores if found.fragments is None else by_fragment
+        gap, relative_gap, complete = completeness(
+            summed.mean(0), values.mean(0), question.path.tolerance if found.sums else None
+        )
+        baseline_output, output = values.mean(0).tolist()
         return Attribution(
             edge_index=graph.edge_index,
-            edge_scores=graph.to_columns(scores),
-            node_scores=nodes.index_add(0, u, half).index_add(0, v, half),
-            triangles=found,
-            triangle_scores=scores.new_zeros(found.size(1)).index_add(0, entry_triangle, sides),
+            edge_scores=graph.to_columns(scores.mean(0)),
+            node_scores=nodes.mean(0),
+            triangles=triangles,
+            triangle_scores=scores.new_zeros(triangles.size(1)).index_add(0, entry_triangle, sides),
             target=target,
-            prediction=ends[1].softmax(-1),
+            prediction=prediction,
             output=output,
             baseline_output=baseline_output,
             gap=gap,
             relative_gap=relative_gap,
-            steps=steps if graph.num_pairs else 0,
+            steps=found.steps,
             complete=complete,
             method=method,
-            of=of,
+            of=question.of,
+            over=question.over,
+            members=len(scores),
+            edge_spread=graph.to_columns(_deviation(scores)),
+            fragments=fragments,
+            fragment_scores=by_fragment.mean(0),
+            fragment_spread=_deviation(by_fragment),
+            standard_error=scores.new_zeros(0) if found.error is None else found.error,
         )
 
     @property
@@ -151,7 +179,41 @@ class Attribution:
     def to_json(self) -> dict[str, Any]:
         """Plain values; numbers that are not finite become ``None``."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
+        values["fragments"] = [asdict(fragment) for fragment in self.fragments]
         return {k: _plain(v.tolist() if isinstance(v, Tensor) else v) for k, v in values.items()}
+
+    def to_dataframe(self) -> Any:
+        """A row for every node, undirected edge, triangle and fragment, as a table of pandas.
+
+        Columns: ``kind``, ``name`` (of a fragment), ``nodes`` (numbers with ``-`` between them),
+        ``score``, and ``spread`` over members, where it is known.
+        """
+        rows = [("node", "", str(i), s, None) for i, s in enumerate(self.node_scores.tolist())]
+        pairs, scores = self.undirected()
+        _, spread = replace(self, edge_scores=self._spread).undirected()
+        for ends, score, width in zip(pairs.t().tolist(), *map(Tensor.tolist, (scores, spread)),
+                                      strict=True):  # fmt: skip
+            rows.append(("edge", "", _joined(ends), score, width))
+        for corners, score in zip(
+            self.triangles.t().tolist(), self.triangle_scores.tolist(), strict=True
+        ):
+            rows.append(("triangle", "", _joined(corners), score, None))
+        for part, score, width in zip(
+            self.fragments,
+            self.fragment_scores.tolist(),
+            self.fragment_spread.tolist(),
+            strict=True,
+        ):
+            nodes = part.nodes or sorted({node for edge in part.edges for node in edge})
+            rows.append(("fragment", part.name, _joined(nodes), score, width))
+        columns = ["kind", "name", "nodes", "score", "spread"]
+        table = require("pandas").DataFrame(rows, columns=columns)
+        return table.astype({"spread": float})
+
+    @property
+    def _spread(self) -> Tensor:
+        known = self.edge_spread.numel() == self.edge_scores.numel()
+        return self.edge_spread if known else torch.full_like(self.edge_scores, torch.nan)
 
     def __repr__(self) -> str:
         state = "complete" if self.complete else "not complete"
@@ -160,38 +222,6 @@ class Attribution:
             f"output={self.output:.4g}, baseline_output={self.baseline_output:.4g}, "
             f"gap={self.gap:.2g} ({state}), method={self.method!r})"
         )
-
-
-def explained_by_default(num_outputs: int) -> Explained:
-    """What is explained unless asked otherwise: log-odds where there are classes.
-
-    The logits of a classifier mean nothing alone: adding a number to all of them changes no
-    probability. A single output has no other to be compared with, and is explained as it is.
-    """
-    return "log-odds" if num_outputs > 1 else "logit"
-
-
-def explained_output(outputs: Tensor, target: int | Tensor, of: Explained) -> Tensor:
-    r"""What is explained, of the outputs of a model.
-
-    The log-odds of a class, :math:`\log \frac{p}{1 - p} = z_t - \log \sum_{c \ne t} e^{z_c}`, do
-    not change when a number is added to all logits, and with two classes are their difference.
-
-    Args:
-        outputs: Logits ``[*, C]``.
-        target: The class, one for all or one for each ``[*]``.
-        of: ``"logit"`` or ``"log-odds"``.
-    """
-    index = torch.as_tensor(target, device=outputs.device).expand(outputs.shape[:-1])[..., None]
-    logit = outputs.gather(-1, index)[..., 0]
-    if of == "logit":
-        return logit
-    if of != "log-odds":
-        raise ValueError(f"`of` must be 'logit' or 'log-odds', got {of!r}.")
-    if outputs.size(-1) < 2:
-        raise ValueError("The log-odds of a class need two classes or more, got a single output.")
-    others = outputs.scatter(-1, index, -torch.inf)
-    return logit - others.logsumexp(-1)
 
 
 def completeness(
@@ -216,7 +246,41 @@ def completeness(
     return gap, relative, gap <= tolerance * abs(difference) + rounding
 
 
+def _at_nodes(question: Question, index: int, scores: Tensor) -> Tensor:
+    """Half of the scores of the edges at every node, ``[K, P]`` to ``[K, n]``."""
+    graph, half = question.graphs[index], scores / 2
+    nodes = scores.new_zeros(len(scores), graph.num_nodes)
+    for end in graph.lines.pair_index.long():
+        nodes = nodes.index_add(1, end, half)
+    return nodes
+
+
+def _by_fragment(
+    fragments: Sequence[Fragment], pair_index: Tensor, scores: Tensor, nodes: Tensor
+) -> Tensor:
+    """Sums over the nodes, or else the edges, of every fragment ``[K, F]``."""
+    place = {pair: i for i, pair in enumerate(map(tuple, pair_index.t().tolist()))}
+    sums = [
+        nodes[:, list(part.nodes)].sum(1)
+        if part.nodes
+        else scores[:, [place[edge] for edge in part.edges]].sum(1)
+        for part in fragments
+    ]
+    return torch.stack(sums, 1) if sums else scores.new_zeros(len(scores), 0)
+
+
+def _deviation(values: Tensor) -> Tensor:
+    """Standard deviation over members."""
+    return (values - values.mean(0)).square().mean(0).sqrt()
+
+
+def _joined(nodes: Sequence[int]) -> str:
+    return "-".join(map(str, nodes))
+
+
 def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if isinstance(value, float) and not abs(value) < float("inf"):

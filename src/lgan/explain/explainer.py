@@ -14,6 +14,7 @@ from lgan.explain.attribution import Attribution
 from lgan.explain.gallery import GalleryItem
 from lgan.explain.integrated_gradients import METHOD
 from lgan.explain.molecule import molecule_from_graph, molecule_from_smiles
+from lgan.explain.path import Path
 from lgan.graph import GraphUnion
 
 __all__ = ["Explainer", "class_names", "colour_class", "model_input"]
@@ -47,12 +48,13 @@ class Explainer:
         """Scores of every graph of a small set."""
         union, found = self.read(raw), []
         target = colour_class(raw) if self.target is None else self.target
+        path = Path(steps=self.steps)
         for i in range(union.num_graphs):
             if self.progress is not None:
                 self.progress(f"explaining {i + 1} of {union.num_graphs}")
             graph = union.batch(torch.tensor([i], device=union.device))
             scores = attribute(
-                self.model, graph, target, steps=self.steps, method=self.method, seed=self.seed
+                self.model, graph, target, method=self.method, path=path, seed=self.seed
             )
             found.append(scores.to("cpu"))
         return found

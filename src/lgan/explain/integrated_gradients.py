@@ -13,28 +13,23 @@ through this product is the score of the triangle.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 
-from lgan.explain.attribution import (
-    Attribution,
-    Explained,
-    completeness,
-    explained_by_default,
-    explained_output,
-)
+from lgan.explain.attribution import completeness
 from lgan.explain.maskable import MaskableGraph, MaskableUnion
-from lgan.explain.masking import dtype_of, evaluating, masked_outputs, prepared
-from lgan.explain.path import Panel, Path, worst
+from lgan.explain.masking import dtype_of, masked_outputs, num_members
+from lgan.explain.path import Panel, worst
+from lgan.explain.question import Found, Question, as_members
 from lgan.graph import EgoLines
 
 __all__ = [
     "METHOD",
-    "checked_target",
+    "absolute_gradient",
+    "gradient",
     "integrated_gradients",
-    "mask_gradients",
     "outputs_at_ends",
     "unions",
 ]
@@ -44,69 +39,38 @@ METHOD = "integrated-gradients"
 CHUNK = 1 << 16
 
 
-def integrated_gradients(
-    model: nn.Module,
-    graphs: Sequence[Any],
-    targets: Sequence[int | None],
-    path: Path | None = None,
-    *,
-    of: Explained | None = None,
-) -> list[Attribution]:
-    """Attributions of several graphs, computed together.
-
-    Args:
-        model: The model.
-        graphs: Graphs in any form that :func:`lgan.attribute` takes.
-        targets: Class to explain for each; ``None`` for the predicted one.
-        path: How the integral is taken.
-        of: What is explained of a class; :func:`explained_by_default` unless given.
-    """
-    path = path or Path()
-    found: list[Attribution] = []
-    with evaluating(model):
-        for union in unions(prepared(model, graphs), path.steps):
-            wanted = targets[len(found) : len(found) + len(union.graphs)]
-            integrals = _integrate(model, union, wanted, path, of)
-            found += [integral.attribution(path) for integral in integrals]
-    return [f.to(graph.edge_index.device) for f, graph in zip(found, graphs, strict=True)]
+def integrated_gradients(question: Question) -> list[Found]:
+    """Scores of the edges of several graphs, computed together; members share the path."""
+    found: list[Found] = []
+    members = max(num_members(question.model), 1)
+    for union in unions(question.graphs, question.path.steps * members):
+        wanted = question.targets[len(found) : len(found) + len(union.graphs)]
+        found += [integral.found() for integral in _integrate(question, union, wanted)]
+    return found
 
 
 class _Integral:
     """What is known so far of the integral of one graph."""
 
-    def __init__(self, graph: MaskableGraph, target: int | None, of: Explained | None) -> None:
+    def __init__(self, question: Question, graph: MaskableGraph, target: int) -> None:
+        self.question = question
         self.graph = graph
-        self.wanted = target
-        self.asked_of = of
-        self.outputs: dict[float, Tensor] = {}  # by point of the path
+        self.target = target
+        self.outputs: dict[float, Tensor] = {}  # by point of the path, each [K, C]
         self.panels: list[Panel] = []
         self.steps = 0
 
-    @property
-    def ends(self) -> Tensor:
-        """Outputs for the graph without edges and for the graph ``[2, C]``."""
-        return torch.stack([self.outputs[0.0], self.outputs[1.0]])
-
-    @property
-    def target(self) -> int:
-        """The class that is explained."""
-        return checked_target(self.wanted, self.outputs[1.0])
-
-    @property
-    def of(self) -> Explained:
-        """What is explained of the class."""
-        return self.asked_of or explained_by_default(self.outputs[1.0].numel())
-
     def value(self, *points: float) -> Tensor:
-        """What is explained, at points where the outputs are known."""
-        outputs = torch.stack([self.outputs[point] for point in points])
-        return explained_output(outputs, self.target, self.of)
+        """What is explained, the mean over members, at points where the outputs are known."""
+        outputs = torch.stack([self.outputs[point] for point in points], 1)
+        return self.question.values(outputs, self.target).mean(0)
 
-    def next_panels(self, path: Path) -> list[tuple[float, float]]:
+    def next_panels(self) -> list[tuple[float, float]]:
         """Panels to look at next; none where the integral is good enough, or can be no better."""
+        path = self.question.path
         if not self.panels:
             return path.first()
-        scores = torch.stack([panel.scores for panel in self.panels]).sum(0)
+        scores = torch.stack([panel.scores for panel in self.panels]).sum(0).mean(0)
         *_, complete = completeness(scores, self.value(0.0, 1.0), path.tolerance)
         room = (path.max_steps - self.steps) // (2 * path.order)
         if complete or room < 1:
@@ -115,76 +79,65 @@ class _Integral:
         self.panels = [panel for panel in self.panels if panel not in cut]
         return [half for panel in cut for half in panel.halves()]
 
-    def attribution(self, path: Path) -> Attribution:
+    def found(self) -> Found:
         """The result."""
-        return Attribution.from_scores(
-            self.graph,
-            torch.stack([panel.scores for panel in self.panels]).sum(0),
-            self.ends,
-            target=self.target,
-            method=METHOD,
+        return Found(
+            pairs=torch.stack([panel.scores for panel in self.panels]).sum(0),
             sides=torch.stack([panel.sides for panel in self.panels]).sum(0),
+            sums=True,
             steps=self.steps,
-            tolerance=path.tolerance,
-            of=self.of,
         )
 
 
-def _integrate(
-    model: nn.Module,
-    union: MaskableUnion,
-    targets: Sequence[int | None],
-    path: Path,
-    of: Explained | None,
-) -> list[_Integral]:
+def _integrate(question: Question, union: MaskableUnion, targets: Sequence[int]) -> list[_Integral]:
     """Attempt after attempt, until every graph adds up or has all the steps it may have."""
-    integrals = [_Integral(s, t, of) for s, t in zip(union.graphs, targets, strict=True)]
+    integrals = [_Integral(question, g, t) for g, t in zip(union.graphs, targets, strict=True)]
     going = integrals
     while going:
-        asked = [integral.next_panels(path) for integral in going]
+        asked = [integral.next_panels() for integral in going]
         todo = [(i, panels) for i, panels in zip(going, asked, strict=True) if panels]
         if len(todo) < len(union.graphs) and todo:
             union = MaskableUnion.of([integral.graph for integral, _ in todo])
         going = [integral for integral, _ in todo]
         if going:
-            _look(model, union, todo, path)
+            _look(question, union, todo)
     return integrals
 
 
 def _look(
-    model: nn.Module,
+    question: Question,
     union: MaskableUnion,
     todo: Sequence[tuple[_Integral, list[tuple[float, float]]]],
-    path: Path,
 ) -> None:
     """Evaluate panels of all graphs of a union, each its own ones, in one pass."""
+    model, path = question.model, question.path
     fresh = [sorted({e for p in panels for e in p} - set(i.outputs)) for i, panels in todo]
-    outputs = _outputs(model, union, _side_by_side(fresh, model, union))
+    outputs = _outputs(model, union, _side_by_side(fresh, model, union))  # [K, S, B, C]
     for b, ((integral, _), points) in enumerate(zip(todo, fresh, strict=True)):
-        integral.outputs |= dict(zip(points, outputs[:, b], strict=False))
+        integral.outputs |= dict(zip(points, outputs[:, :, b].unbind(1), strict=False))
 
     rule, weights = path.rule()
     weights = weights.to(outputs)
     inside = [[low + (high - low) * x for low, high in p for x in rule.tolist()] for _, p in todo]
     alpha = _side_by_side(inside, model, union)
     target = torch.tensor([integral.target for integral, _ in todo], device=alpha.device)
-    by_pair, by_entry = _gradients(model, union, alpha, target, todo[0][0].of)
+    by_pair, by_entry = _gradients(question, union, alpha, target)  # [K, S, P], [K, S, M]
     parts = zip(
         todo,
-        by_pair.split(torch.diff(union.pair_ptr).tolist(), 1),
-        by_entry.split(torch.diff(union.entry_ptr).tolist(), 1),
+        by_pair.split(torch.diff(union.pair_ptr).tolist(), 2),
+        by_entry.split(torch.diff(union.entry_ptr).tolist(), 2),
         strict=True,
     )
     for (integral, wanted), pair_part, entry_part in parts:
         count = len(wanted) * path.order
         scores, sides = (
-            torch.einsum("kop,o->kp", part[:count].unflatten(0, (-1, path.order)), weights)
+            torch.einsum("ksop,o->skp", part[:, :count].unflatten(1, (-1, path.order)), weights)
             for part in (pair_part, entry_part)
         )
         for k, (low, high) in enumerate(wanted):
             width = high - low
             rise = integral.value(low, high).diff()
-            gap = float(width * scores[k].sum() - rise)
+            gap = float(width * scores[k].mean(0).sum() - rise)
             integral.panels.append(Panel(low, high, width * scores[k], width * sides[k], gap))
         integral.steps += count if integral.graph.num_pairs else 0
 
@@ -200,72 +153,95 @@ def _side_by_side(
 
 @torch.no_grad()
 def _outputs(model: nn.Module, union: MaskableUnion, alpha: Tensor) -> Tensor:
-    """Outputs at points of the path ``[S, B]``, as ``[S, B, C]``."""
-    pieces = _pieces(alpha, union)
-    return torch.cat([masked_outputs(model, union, piece[:, union.pair_graph]) for piece in pieces])
+    """Outputs at points of the path ``[S, B]``, as ``[K, S, B, C]``."""
+    found = [
+        masked_outputs(model, union, _by_member(model, piece[:, union.pair_graph]))
+        for piece in _pieces(model, alpha, union)
+    ]
+    return as_members(torch.cat(found, -3), num_members(model))
 
 
 def _gradients(
-    model: nn.Module, union: MaskableUnion, alpha: Tensor, target: Tensor, of: Explained
+    question: Question, union: MaskableUnion, alpha: Tensor, target: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Changes along the path by pair ``[S, P]``, and by triangle entry ``[S, M]``."""
-    lines = union.batch.lines
+    """Changes along the path by pair ``[K, S, P]``, and by triangle entry ``[K, S, M]``."""
     by_pair, by_entry = [], []
-    for piece in _pieces(alpha, union):
-        mask = piece[:, union.pair_graph]
-        if union.num_pairs == 0:
-            by_pair.append(mask)
-            by_entry.append(mask)
-            continue
-        mask.requires_grad_()
-        side_mask = lines.side_product(mask)
-        outputs = masked_outputs(model, union, mask, side_mask)
-        explained = explained_output(outputs, target, of)
-        pairs, sides = mask_gradients(model, explained, mask, side_mask)
+    for piece in _pieces(question.model, alpha, union):
+        mask = _by_member(question.model, piece[:, union.pair_graph])
+        pairs, sides = _mask_gradients(question, union, mask, target)
         by_pair.append(pairs)
         # The product of three equal masks alpha changes by 3 alpha² along the path.
-        slope = 3 * piece[:, union.entry_graph] ** 2
-        by_entry.append(torch.zeros_like(slope) if sides is None else sides * slope)
-    return torch.cat(by_pair), torch.cat(by_entry)
+        by_entry.append(sides * (3 * piece[:, union.entry_graph] ** 2))
+    return torch.cat(by_pair, 1), torch.cat(by_entry, 1)
 
 
-def mask_gradients(
-    model: nn.Module, outputs: Tensor, mask: Tensor, side_mask: Tensor
-) -> tuple[Tensor, Tensor | None]:
-    """Gradients of the sum of outputs in the mask, and in the triangles' part of it, if any."""
+def _by_member(model: nn.Module, mask: Tensor) -> Tensor:
+    """A mask for every stacked model, where there are several."""
+    members = num_members(model)
+    return mask.expand(members, *mask.shape).contiguous() if members else mask
+
+
+def gradient(question: Question) -> list[Found]:
+    """The gradient in the mask at the full graph: one point of the path instead of many."""
+    found: list[Found] = []
+    for union in unions(question.graphs, max(num_members(question.model), 1)):
+        wanted = question.targets[len(found) : len(found) + len(union.graphs)]
+        full = torch.ones(
+            1, union.num_pairs, dtype=dtype_of(question.model), device=union.pair_ptr.device
+        )
+        target = torch.tensor(wanted, device=full.device)
+        by_pair, _ = _mask_gradients(question, union, _by_member(question.model, full), target)
+        parts = by_pair[:, 0].split(torch.diff(union.pair_ptr).tolist(), 1)
+        found += [Found(part, steps=1) for part in parts]
+    return found
+
+
+def absolute_gradient(question: Question) -> list[Found]:
+    """The size of the gradient of every member."""
+    return [replace(found, pairs=found.pairs.abs()) for found in gradient(question)]
+
+
+def _mask_gradients(
+    question: Question, union: MaskableUnion, mask: Tensor, target: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Gradients of what is explained in the mask and in the triangles' part of it, by member.
+
+    Shapes:
+        ``mask``: ``[S, P]`` or ``[K, S, P]``; result: ``[K, S, P]``, ``[K, S, M]``.
+    """
+    model, members = question.model, num_members(question.model)
+    mask = mask.detach().requires_grad_()
+    side_mask = union.batch.lines.side_product(mask)
+    if union.num_pairs == 0:
+        return as_members(mask.detach(), members), as_members(side_mask.detach(), members)
+    outputs = masked_outputs(model, union, mask, side_mask)
+    # In the units of the target, whose scale may be another for every member.
+    values = question.values(outputs.flatten(-3, -2), target.repeat(outputs.size(-3)))
     found: tuple[Tensor | None, ...] = (None, None)
-    if outputs.requires_grad:
-        found = torch.autograd.grad(outputs.sum(), [mask, side_mask], allow_unused=True)
+    if values.requires_grad:
+        found = torch.autograd.grad(values.sum(), [mask, side_mask], allow_unused=True)
     if found[0] is None:
         raise TypeError(
             f"The output of {type(model).__name__} does not depend on its edges: the mask did not "
             "reach it. Add an argument `edge_weight` to its `forward`."
         )
-    return found[0], found[1]
+    sides = torch.zeros_like(side_mask) if found[1] is None else found[1]
+    return as_members(found[0], members), as_members(sides, members)
 
 
-def outputs_at_ends(model: nn.Module, union: MaskableUnion) -> Tensor:
-    """Outputs for the graphs without edges and with all ``[2, B, C]``."""
-    ends = [[0.0, 1.0]] * len(union.graphs)
-    return _outputs(model, union, _side_by_side(ends, model, union))
+def outputs_at_ends(model: nn.Module, graphs: Sequence[MaskableGraph]) -> list[Tensor]:
+    """Outputs for every graph without edges and with all ``[K, 2, C]``."""
+    found: list[Tensor] = []
+    for union in unions(graphs, 2 * max(num_members(model), 1)):
+        ends = [[0.0, 1.0]] * len(union.graphs)
+        found += _outputs(model, union, _side_by_side(ends, model, union)).unbind(2)
+    return found
 
 
-def checked_target(target: int | None, outputs: Tensor) -> int:
-    """The class to explain, the likeliest by default, or an error if there is no such class."""
-    if target is None:
-        return int(outputs.argmax())
-    if not 0 <= target < outputs.numel():
-        raise ValueError(
-            f"`target` must be a class from 0 to {outputs.numel() - 1}, got {target}. "
-            "Leave it out to explain the predicted class."
-        )
-    return target
-
-
-def _pieces(alpha: Tensor, union: MaskableUnion) -> tuple[Tensor, ...]:
+def _pieces(model: nn.Module, alpha: Tensor, union: MaskableUnion) -> tuple[Tensor, ...]:
     """Points that fit into one pass."""
-    rows = max(1, CHUNK // max(1, _load(union.batch.lines)))
-    pieces: tuple[Tensor, ...] = alpha.split(rows)
+    load = _load(union.batch.lines) * max(num_members(model), 1)
+    pieces: tuple[Tensor, ...] = alpha.split(max(1, CHUNK // max(1, load)))
     return pieces
 
 

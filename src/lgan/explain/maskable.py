@@ -49,7 +49,7 @@ class MaskableGraph:
         if getattr(data, "num_graphs", 1) != 1:
             raise ValueError(
                 f"`data` must be one graph, got a batch of {data.num_graphs}. "
-                "Explain the graphs one at a time, or use `lgan.explain.attribute_all`."
+                "Give a list of graphs, or their `GraphUnion`."
             )
         lines = _lines(data)
         x: Tensor | None = data.x
@@ -155,6 +155,49 @@ class MaskableUnion:
             batch=GraphBatch(x, ids, node_ptr, ids, union),  # type: ignore[arg-type]
             pair_ptr=ptr([each.num_pairs for each in lines]),
             entry_ptr=ptr([each.opposite_index.numel() for each in lines]),
+        )
+
+    def tiled(self, copies: int) -> "MaskableUnion":
+        """The union of so many copies of all graphs."""
+        lines, ptr = self.batch.lines, self.batch.ptr
+        device = ptr.device
+
+        def shifted(index: Tensor) -> Tensor:
+            start = torch.arange(copies, device=device, dtype=index.dtype) * lines.num_nodes
+            return (index.unsqueeze(-2) + start[:, None]).flatten(-2)
+
+        def repeated(starts: Tensor) -> Tensor:
+            return lengths_to_ptr(torch.diff(starts).repeat(copies))
+
+        table, rows = lines.code_table, lines.code_rows
+        if rows is None and table is not None:
+            rows = torch.arange(len(table), dtype=torch.int32, device=device)
+        union = EgoLines(
+            num_nodes=copies * lines.num_nodes,
+            pair_index=shifted(lines.pair_index),
+            opposite_index=shifted(lines.opposite_index),
+            opposite_count=lines.opposite_count.repeat(copies),
+            pair_triangles=lines.pair_triangles.repeat(copies),
+            multiplicity=lines.multiplicity.repeat(copies),
+            code_table=table,
+            code_rows=None if rows is None else rows.repeat(copies),
+            _trusted=True,
+        )
+        x = self.batch.x
+        ids = torch.arange(copies * len(self.graphs), device=device)
+        repeats = (copies,) if x is None or x.dim() == 1 else (copies, 1)
+        return MaskableUnion(
+            graphs=[*self.graphs] * copies,
+            batch=GraphBatch(
+                None if x is None else x.repeat(repeats),
+                ids,
+                repeated(ptr),
+                ids,
+                union,
+                _trusted=True,
+            ),
+            pair_ptr=repeated(self.pair_ptr),
+            entry_ptr=repeated(self.entry_ptr),
         )
 
     @property

@@ -6,32 +6,48 @@ messages of PyG's layers.
 
 A mask of 0 takes an edge, and the triangles it is part of, out of every sum. It does not compute
 anew what was computed from the whole graph before: structural pair codes, degrees among the node
-features, the number of neighbours by which a layer of PyG divides. :func:`deleted_outputs` does,
-but for the features, which are an input. Without such things both are the same.
+features, the number of neighbours by which a layer of PyG divides. :mod:`lgan.explain.deletion`
+does. Without such things both are the same.
 """
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 from torch_geometric.data import Data
 
 from lgan.explain.maskable import MaskableGraph, MaskableUnion
-from lgan.graph import EgoLines
 from lgan.nn import LGAN, LGANConv
+from lgan.nn.linear import Linear
 
-__all__ = ["deleted_outputs", "dtype_of", "evaluating", "masked_outputs", "prepared"]
+__all__ = [
+    "dtype_of",
+    "evaluating",
+    "masked_outputs",
+    "num_members",
+    "outputs_of",
+    "pair_code_of",
+    "prepared",
+    "reads_lines",
+]
 
 
 def prepared(model: nn.Module, graphs: Sequence[Any]) -> list[MaskableGraph]:
     """Graphs in the form the methods work on, with what the model reads and where it is."""
-    graphs = [MaskableGraph.of(graph, pair_code=_pair_code(model)) for graph in graphs]
+    graphs = [MaskableGraph.of(graph, pair_code=pair_code_of(model)) for graph in graphs]
     device = next((p.device for p in model.parameters()), None)
     return graphs if device is None else [graph.to(device) for graph in graphs]
+
+
+def num_members(model: nn.Module) -> int:
+    """How many models are stacked in a module; 0 for a model by itself."""
+    stacked = (m.weight for m in model.modules() if isinstance(m, Linear) and m.weight.dim() == 3)
+    return next((weight.size(0) for weight in stacked), 0)
 
 
 def masked_outputs(
@@ -42,77 +58,94 @@ def masked_outputs(
     Args:
         model: Any model that :func:`lgan.attribute` explains, in evaluation mode.
         union: The graphs.
-        mask: A value for every undirected edge, one row for each copy.
+        mask: A value for every undirected edge, one row for each copy. Stacked models take a mask
+            each, so that its gradient is that of the model alone.
         side_mask: The product of the mask over the triangle of every entry of ``opposite_index``,
             where the caller wants its gradient.
 
     Shapes:
-        ``mask``: ``[S, P]``; ``side_mask``: ``[S, M]``; result: ``[S, B, C]``.
+        ``mask``: ``[S, P]``; ``side_mask``: ``[S, M]``; result: ``[S, B, C]``. With a leading
+        ``K`` for ``K`` stacked models.
     """
-    if isinstance(model, LGAN):
+    members, copies = num_members(model), mask.size(-2)
+    if isinstance(model, LGAN) and not members:
         # The copies are planes of one pass: the structure, and the first products, are shared.
         lines = union.batch.lines.masked(mask, side_mask)
-        planes: Tensor = model(replace(union.batch, lines=lines))
-        return planes
-    outputs = _of_copies(model, union, mask, side_mask)
-    return outputs.view(mask.size(0), len(union.graphs), -1)
+        outputs: Tensor = model(replace(union.batch, lines=lines))
+        return outputs
+    many = union.tiled(copies)
+    flat, side = mask.flatten(-2), None if side_mask is None else side_mask.flatten(-2)
+    if isinstance(model, LGAN):
+        outputs = model(replace(many.batch, lines=many.batch.lines.masked(flat, side)))
+    elif members:
+        each = [
+            _of_copies(_Member(model, k), many, flat[k], None if side is None else side[k])
+            for k in range(members)
+        ]
+        outputs = torch.stack(each)
+    else:
+        outputs = _of_copies(model, many, flat, side)
+    split: Tensor = outputs.unflatten(-2, (copies, len(union.graphs)))
+    return split
 
 
-@torch.no_grad()
-def deleted_outputs(model: nn.Module, union: MaskableUnion, kept: Tensor) -> Tensor:
-    """Outputs of a model for graphs from which edges were deleted, their codes computed anew.
-
-    Args:
-        model: Any model that :func:`lgan.attribute` explains, in evaluation mode.
-        union: The graphs.
-        kept: Which undirected edges are left, one row for each copy.
-
-    Shapes:
-        ``kept``: ``[S, P]`` bool; result: ``[S, B, C]``.
-    """
-    level, copies = _pair_code(model), kept.size(0)
-    if isinstance(model, LGAN) and level == "none":
-        return masked_outputs(model, union, kept.to(dtype_of(model)))
-    many = MaskableUnion.of([*union.graphs] * copies)
-    data = many.data()
-    data.edge_index = data.edge_index[:, many.to_columns(kept.flatten()).bool()]
-    if _reads_lines(model):
-        pairs = many.batch.lines.pair_index.long()[:, kept.flatten()]
-        data.lines = EgoLines.from_pairs(pairs, int(data.num_nodes)).coded(level)
-    outputs = _call(model, data, inspect.signature(model.forward).parameters)
-    return outputs.view(copies, len(union.graphs), -1)
+def outputs_of(model: nn.Module, data: Data) -> Tensor:
+    """Outputs of a model, or of several stacked, for graphs as they are ``[*, B, C]``."""
+    return _call(model, data)
 
 
 def _of_copies(
-    model: nn.Module, union: MaskableUnion, mask: Tensor, side_mask: Tensor | None
+    model: nn.Module, many: MaskableUnion, mask: Tensor, side_mask: Tensor | None
 ) -> Tensor:
     """Outputs for the disjoint union of all copies, for models that know graphs in no other way."""
-    many = MaskableUnion.of([*union.graphs] * mask.size(0))
-    data, weight = many.data(), many.to_columns(mask.flatten())
-    if _reads_lines(model):
-        side = None if side_mask is None else side_mask.flatten()
-        data.lines = many.batch.lines.masked(mask.flatten(), side)
-    parameters = inspect.signature(model.forward).parameters
-    if "edge_weight" in parameters:
-        return _call(model, data, parameters, edge_weight=weight)
+    data, weight = many.data(), many.to_columns(mask)
+    if reads_lines(model):
+        data.lines = many.batch.lines.masked(mask, side_mask)
+    if "edge_weight" in _parameters(model):
+        return _call(model, data, edge_weight=weight)
     with _message_masks(model, weight, data.edge_index):
-        return _call(model, data, parameters)
+        return _call(model, data)
 
 
-def _pair_code(model: nn.Module) -> str:
+class _Member(nn.Module):
+    """One of several stacked models, whose weights it reads where they are."""
+
+    def __init__(self, stack: nn.Module, index: int) -> None:
+        super().__init__()
+        self.stack = stack
+        self.index = index
+
+    def forward(self, *given: Any, **options: Any) -> Tensor:
+        """What the model says."""
+        state = {**dict(self.stack.named_parameters()), **dict(self.stack.named_buffers())}
+        own = {name: tensor[self.index] for name, tensor in state.items()}
+        out: Tensor = functional_call(self.stack, own, given, options)
+        return out
+
+
+def _parameters(model: nn.Module) -> Any:
+    """What a model is called with."""
+    forward: Callable[..., Any] = (model.stack if isinstance(model, _Member) else model).forward
+    return inspect.signature(forward).parameters
+
+
+def pair_code_of(model: nn.Module) -> str:
     """The level of structural codes that a model reads."""
     codes = (module.pair_code for module in model.modules() if isinstance(module, LGANConv))
     return next(codes, "none")
 
 
-def _reads_lines(model: nn.Module) -> bool:
+def reads_lines(model: nn.Module) -> bool:
     """Whether a model finds the mask in the line graphs: LGAN, and those that say so."""
-    named = getattr(type(model), "reads_lines", False)
-    return named or any(isinstance(module, LGANConv) for module in model.modules())
+    kind = type(model.stack if isinstance(model, _Member) else model)
+    return getattr(kind, "reads_lines", False) or any(
+        isinstance(module, LGANConv) for module in model.modules()
+    )
 
 
-def _call(model: nn.Module, data: Data, parameters: Any, **options: Tensor) -> Tensor:
+def _call(model: nn.Module, data: Data, **options: Tensor) -> Tensor:
     """Call a model of ours with the graphs, one of PyG with their tensors."""
+    parameters = _parameters(model)
     if "edge_index" in parameters:
         if "batch" in parameters:
             options["batch"] = data.batch
@@ -129,7 +162,7 @@ def _message_masks(model: nn.Module, weight: Tensor, edge_index: Tensor) -> Iter
     from torch_geometric.nn import MessagePassing
 
     layers = [module for module in model.modules() if isinstance(module, MessagePassing)]
-    lines = _reads_lines(model)
+    lines = reads_lines(model)
     if not layers and not lines:
         raise TypeError(
             f"The edges of {type(model).__name__} cannot be masked: its `forward` takes no "

@@ -1,64 +1,55 @@
 """Other methods for scoring edges, through PyG's implementations of them."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from lgan.explain.attribution import Explained
 from lgan.explain.maskable import MaskableGraph
-from lgan.explain.masking import dtype_of
+from lgan.explain.masking import dtype_of, num_members
+from lgan.explain.question import Found, Question
 
 __all__ = ["gnn_explainer", "pg_explainer"]
 
 CONFIG = {"mode": "multiclass_classification", "task_level": "graph", "return_type": "raw"}
 
 
-def gnn_explainer(
-    model: nn.Module,
-    graphs: Sequence[MaskableGraph],
-    targets: Sequence[int],
-    of: Explained,
-    seed: int,
-    *,
-    epochs: int = 100,
-    lr: float = 0.01,
-) -> list[Tensor]:
+def gnn_explainer(question: Question, *, epochs: int = 100, lr: float = 0.01) -> list[Found]:
     """GNNExplainer (Ying et al., NeurIPS 2019): a mask learned for every graph, PyG's defaults."""
     from torch_geometric.explain.algorithm import GNNExplainer
 
-    with _drawing(model, seed):
-        explainer = _explainer(model, GNNExplainer(epochs=epochs, lr=lr))
-        return [_edge_mask(explainer, *pair) for pair in zip(graphs, targets, strict=True)]
+    model = _alone(question)
+    with _drawing(model, question.seed):
+        return _edge_masks(question, _explainer(model, GNNExplainer(epochs=epochs, lr=lr)))
 
 
-def pg_explainer(
-    model: nn.Module,
-    graphs: Sequence[MaskableGraph],
-    targets: Sequence[int],
-    of: Explained,
-    seed: int,
-    *,
-    epochs: int = 20,
-    lr: float = 0.003,
-) -> list[Tensor]:
+def pg_explainer(question: Question, *, epochs: int = 20, lr: float = 0.003) -> list[Found]:
     """PGExplainer (Luo et al., NeurIPS 2020): one network learned from all graphs, then applied."""
     from torch_geometric.explain.algorithm import PGExplainer
 
-    with _drawing(model, seed):
+    model = _alone(question)
+    with _drawing(model, question.seed):
         algorithm = PGExplainer(epochs=epochs, lr=lr)
         algorithm.mlp.to(next(model.parameters()).device, dtype_of(model))
         explainer = _explainer(model, algorithm)
         for epoch in range(epochs):
-            for graph, target in zip(graphs, targets, strict=True):
+            for graph, target in zip(question.graphs, question.targets, strict=True):
                 if graph.num_pairs:
                     algorithm.train(
                         epoch, explainer.model, *_inputs(graph), target=_wanted(graph, target)
                     )
-        return [_edge_mask(explainer, *pair) for pair in zip(graphs, targets, strict=True)]
+        return _edge_masks(question, explainer)
+
+
+def _alone(question: Question) -> nn.Module:
+    if num_members(question.model):
+        raise ValueError(
+            "PyG's methods explain one model, got several stacked. Explain a member of them."
+        )
+    return question.model
 
 
 @contextmanager
@@ -91,11 +82,15 @@ def _explainer(model: nn.Module, algorithm: Any) -> Any:
     )
 
 
-def _edge_mask(explainer: Any, graph: MaskableGraph, target: int) -> Tensor:
-    if graph.num_pairs == 0:
-        return torch.zeros(0)
-    found = explainer(*_inputs(graph), target=_wanted(graph, target))
-    return graph.to_pairs(found.edge_mask.detach())
+def _edge_masks(question: Question, explainer: Any) -> list[Found]:
+    found = []
+    for graph, target in zip(question.graphs, question.targets, strict=True):
+        scores = torch.zeros(0)
+        if graph.num_pairs:
+            mask = explainer(*_inputs(graph), target=_wanted(graph, target)).edge_mask
+            scores = graph.to_pairs(mask.detach())
+        found.append(Found(scores.unsqueeze(0)))
+    return found
 
 
 def _inputs(graph: MaskableGraph) -> tuple[Tensor, Tensor]:

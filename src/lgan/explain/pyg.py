@@ -14,10 +14,10 @@ from torch_geometric.explain.algorithm import ExplainerAlgorithm
 from torch_geometric.explain.config import MaskType, ModelTaskLevel
 from torch_geometric.nn import MessagePassing
 
-from lgan.explain.attribution import Explained
-from lgan.explain.integrated_gradients import integrated_gradients
+from lgan.explain.attribute import attribute
 from lgan.explain.maskable import MaskableGraph
 from lgan.explain.path import Path
+from lgan.explain.question import Explained
 from lgan.nn import LGANConv
 
 __all__ = ["EdgeIntegratedGradients", "PyGView"]
@@ -156,7 +156,9 @@ class EdgeIntegratedGradients(ExplainerAlgorithm):  # type: ignore[misc]
         if isinstance(model, PyGView):
             inner, x = model.model, x if x.is_floating_point() else x.flatten()
         data = Data(x=x, edge_index=edge_index, num_nodes=x.size(0))
-        found = integrated_gradients(inner, [data], [int(target)], self.path, of=self.of)[0]
+        found = attribute(
+            inner, data, int(target), method="integrated-gradients", path=self.path, of=self.of
+        )
         return Explanation(edge_mask=found.edge_scores, complete=found.complete, gap=found.gap)
 
     def supports(self) -> bool:

@@ -7,8 +7,8 @@ import torch
 
 import laws
 import lgan
-from lgan.explain.evaluate import evaluate
-from lgan.explain.faithfulness import edge_auc
+from paper.evaluate import evaluate
+from paper.faithfulness import edge_auc
 
 METHODS = ["integrated-gradients", "gradient", "random", "degree"]
 

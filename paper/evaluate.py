@@ -9,12 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lgan.explain.attribution import Explained
-from lgan.explain.faithfulness import Faithfulness, edge_auc, faithfulness, stability
-from lgan.explain.integrated_gradients import unions
+from lgan.explain.integrated_gradients import outputs_at_ends
 from lgan.explain.maskable import MaskableGraph
-from lgan.explain.masking import dtype_of, evaluating, masked_outputs, prepared
-from lgan.explain.methods import METHODS, method_spec
+from lgan.explain.masking import evaluating, prepared
+from lgan.explain.methods import METHODS, MethodSpec, method_spec
+from lgan.explain.question import Explained, Question, explained_by_default
+from paper.faithfulness import Faithfulness, edge_auc, faithfulness, stability
 
 __all__ = ["Evaluation", "MethodScores", "evaluate"]
 
@@ -114,22 +114,26 @@ def evaluate(
     with evaluating(model):
         graphs = prepared(model, graphs)
         known = None if truths is None else _checked_truths(graphs, truths)
-        outputs = _outputs(model, graphs)
+        outputs = torch.stack([ends[:, 1].mean(0) for ends in outputs_at_ends(model, graphs)])
         chosen = outputs.argmax(-1).tolist() if targets is None else list(targets)
+        default = explained_by_default(outputs.size(-1))
+
+        def scored(spec: MethodSpec, count: int | None, seed: int) -> list[Tensor]:
+            question = Question(model, graphs[:count], chosen[:count], of or default, seed=seed)
+            return [found.pairs.mean(0).detach().cpu() for found in spec.explain(question)]
+
         rows = []
         for name, spec in specs.items():
             if progress is not None:
                 progress(name)
             begin = time.perf_counter()
-            what = spec.checked_of(of, outputs.size(-1))
-            scores = [s.detach().cpu() for s in spec.explain(model, graphs, chosen, what, seed)]
+            spec.check(name, of, default, "edges")
+            scores = scored(spec, None, seed)
             seconds = (time.perf_counter() - begin) / max(1, len(graphs))
             areas = (math.nan, math.nan) if known is None else edge_auc(scores, known)
             steady = 1.0
             if spec.random:
-                first, classes = graphs[:repeated], chosen[:repeated]
-                again = [s.cpu() for s in spec.explain(model, first, classes, what, seed + 1)]
-                steady = stability(scores[:repeated], again)
+                steady = stability(scores[:repeated], scored(spec, repeated, seed + 1))
             faithful = faithfulness(model, graphs, scores, chosen, sparsities)
             rows.append(MethodScores(name, *areas, faithful, steady, seconds))
     return Evaluation(
@@ -153,16 +157,6 @@ def _checked_truths(graphs: Sequence[MaskableGraph], truths: Sequence[Tensor]) -
                 f"edges, got shape {list(truth.shape)}. List every edge once, u < v, in order."
             )
     return [truth.bool().cpu() for truth in truths]
-
-
-@torch.no_grad()
-def _outputs(model: nn.Module, graphs: Sequence[MaskableGraph]) -> Tensor:
-    """Outputs for the graphs as they are ``[G, C]``."""
-    found = []
-    for union in unions(graphs, 1):
-        full = torch.ones(1, union.num_pairs, dtype=dtype_of(model), device=union.pair_ptr.device)
-        found.append(masked_outputs(model, union, full)[0])
-    return torch.cat(found)
 
 
 def _finite(value: Any) -> Any:

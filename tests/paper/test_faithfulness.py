@@ -7,8 +7,8 @@ from sklearn.metrics import roc_auc_score
 
 import laws
 import lgan
-from lgan.explain.faithfulness import edge_auc, faithfulness, kept_edges, stability
 from lgan.explain.masking import prepared
+from paper.faithfulness import edge_auc, faithfulness, kept_edges, stability
 
 
 def test_auc_is_that_of_scikit_learn_ties_included():

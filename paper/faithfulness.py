@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from lgan.explain.integrated_gradients import unions
-from lgan.explain.maskable import MaskableGraph, MaskableUnion
-from lgan.explain.masking import deleted_outputs
+from lgan.explain.deletion import Players, remaining_outputs
+from lgan.explain.maskable import MaskableGraph
+from lgan.explain.question import Question
 
 __all__ = ["Faithfulness", "edge_auc", "faithfulness", "kept_edges", "stability"]
 
@@ -91,35 +91,32 @@ def faithfulness(
     if wrong:
         raise ValueError(f"`sparsities` must lie between 0 and 1, 1 excluded, got {wrong[0]}.")
     triples = [t for t in zip(graphs, scores, targets, strict=True) if t[0].num_pairs]
-    rows: list[Tensor] = []
-    for union in unions([graph for graph, _, _ in triples], 2 * len(sparsities) + 1):
-        part = triples[len(rows) : len(rows) + len(union.graphs)]
-        rows += _drops(model, union, part, sparsities).unbind(1)
+    question = Question(model, [graph for graph, _, _ in triples], [t for *_, t in triples])
+    players = [Players.of(question, g) for g in range(len(triples))]
+    absent = []
+    for graph, score, _ in triples:
+        kept = torch.stack([kept_edges(score.to(graph.edge_index.device), s) for s in sparsities])
+        absent.append(torch.cat([torch.zeros_like(kept[:1]), kept, ~kept]))
+    found = remaining_outputs(question, players, absent)
+    rows = [_drops(out.mean(0), t) for out, (_, _, t) in zip(found, triples, strict=True)]
     mean = torch.stack(rows).mean(0) if rows else torch.full((3, len(sparsities)), torch.nan)
     plus, minus, unfaithful = (tuple(row.tolist()) for row in mean)
     return Faithfulness(tuple(sparsities), plus, minus, unfaithful)
 
 
-def _drops(
-    model: nn.Module,
-    union: MaskableUnion,
-    part: Sequence[tuple[MaskableGraph, Tensor, int]],
-    sparsities: Sequence[float],
-) -> Tensor:
-    """Fidelity+, fidelity- and unfaithfulness ``[3, B, sparsities]`` of all graphs of a union."""
-    device = union.pair_ptr.device
-    kept = torch.stack(
-        [torch.cat([kept_edges(s.to(device), share) for _, s, _ in part]) for share in sparsities]
-    )
-    left = torch.cat([torch.ones_like(kept[:1]), ~kept, kept])
-    chance = deleted_outputs(model, union, left).double().log_softmax(-1)  # [1 + 2 s, B, C]
-    target = torch.tensor([t for _, _, t in part], device=device)
-    of_class = chance.gather(2, target[None, :, None].expand(len(chance), -1, 1))[..., 0].exp()
-    whole, alone = chance[:1], chance[1 + len(kept) :]
+def _drops(outputs: Tensor, target: int) -> Tensor:
+    """Fidelity+, fidelity- and unfaithfulness ``[3, sparsities]`` of one graph.
+
+    Args:
+        outputs: For the graph, then without, then with only the explanation ``[1 + 2 s, C]``.
+        target: The class explained.
+    """
+    chance = outputs.double().log_softmax(-1)
+    of_class, half = chance[:, target].exp(), len(chance) // 2
+    whole, alone = chance[:1], chance[1 + half :]
     divergence = (whole.exp() * (whole - alone)).sum(-1)
     drops = of_class[:1] - of_class[1:]
-    plus, minus = drops[: len(kept)], drops[len(kept) :]
-    return torch.stack([plus, minus, 1 - torch.exp(-divergence)]).transpose(1, 2).cpu()
+    return torch.stack([drops[:half], drops[half:], 1 - torch.exp(-divergence)]).cpu()
 
 
 def stability(first: Sequence[Tensor], second: Sequence[Tensor]) -> float:

@@ -1,0 +1,161 @@
+"""What a model says of graphs from which edges, nodes or fragments were taken away.
+
+Taking away is literal: the graphs that remain are built, their structural codes and their degrees
+computed anew, and all of them read in one pass.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from lgan.explain.maskable import MaskableGraph
+from lgan.explain.masking import num_members, outputs_of, pair_code_of, reads_lines
+from lgan.explain.question import Question, as_members
+from lgan.graph import EgoLines
+from lgan.graph.segments import lengths_to_ptr, segment_ids
+
+__all__ = ["Players", "remaining_outputs"]
+
+# Nodes and pairs of all members in one pass; bounds memory, not results.
+CHUNK = 1 << 19
+
+
+@dataclass(frozen=True, eq=False)
+class Players:
+    """What can be taken away from a graph.
+
+    Attributes:
+        pairs: Edges that go with each player ``[F, P]`` bool.
+        nodes: Nodes that go with it ``[F, n]`` bool.
+        share: The part of a player's score that each edge gets ``[F, P]``; rows sum up to 1,
+            or to 0 where no edge is touched.
+    """
+
+    pairs: Tensor
+    nodes: Tensor
+    share: Tensor
+
+    @staticmethod
+    def of(question: Question, graph: int) -> "Players":
+        """The edges, nodes or fragments of one of the graphs."""
+        maskable = question.graphs[graph]
+        ends, device = maskable.lines.pair_index.long(), maskable.edge_index.device
+        n, count = maskable.num_nodes, maskable.num_pairs
+        if question.over == "edges":
+            pairs = torch.eye(count, dtype=torch.bool, device=device)
+            return Players(pairs, pairs.new_zeros(count, n), pairs.double())
+        if question.over == "nodes":
+            nodes = torch.eye(n, dtype=torch.bool, device=device)
+            pairs = nodes[:, ends[0]] | nodes[:, ends[1]]
+            return Players(pairs, nodes, _shares(pairs))
+        fragments = question.fragments[graph]
+        nodes = torch.zeros(len(fragments), n, dtype=torch.bool, device=device)
+        own = torch.zeros(len(fragments), count, dtype=torch.bool, device=device)
+        place = {pair: i for i, pair in enumerate(map(tuple, ends.t().tolist()))}
+        for i, fragment in enumerate(fragments):
+            nodes[i, list(fragment.nodes)] = True
+            own[i, [place[edge] for edge in fragment.edges]] = True
+        touched = own | nodes[:, ends[0]] | nodes[:, ends[1]]
+        inside = own | (nodes[:, ends[0]] & nodes[:, ends[1]])
+        return Players(
+            touched, nodes, _shares(torch.where(inside.any(1, keepdim=True), inside, touched))
+        )
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def without(self, absent: Tensor) -> tuple[Tensor, Tensor]:
+        """Edges and nodes that are left without some players: ``[S, F]`` to ``[S, P]``, ``[S, n]``.
+
+        What belongs to several is left only where none of them is absent.
+        """
+        gone = absent.float()
+        return gone @ self.pairs.float() == 0, gone @ self.nodes.float() == 0
+
+
+def _shares(pairs: Tensor) -> Tensor:
+    return pairs.double() / pairs.sum(1, keepdim=True).clamp(min=1)
+
+
+@torch.no_grad()
+def remaining_outputs(
+    question: Question, players: Sequence[Players], absent: Sequence[Tensor]
+) -> list[Tensor]:
+    """What a model says of every graph without some of its players.
+
+    Args:
+        question: The model and the graphs.
+        players: What can be taken away from each graph.
+        absent: For each graph the players that are away, a row for every case ``[S, F]`` bool.
+
+    Returns:
+        For each graph the outputs ``[K, S, C]``.
+    """
+    members = num_members(question.model)
+    found: list[list[Tensor]] = [[] for _ in question.graphs]
+    chunk: list[tuple[int, Tensor]] = []
+    room = most = CHUNK // max(members, 1)
+    for g, (graph, cases) in enumerate(zip(question.graphs, absent, strict=True)):
+        load = graph.num_nodes + graph.num_pairs + graph.lines.opposite_index.numel() + 1
+        for part in cases.split(max(1, most // load)):
+            if chunk and len(part) * load > room:
+                _ask(question, players, chunk, found)
+                chunk, room = [], most
+            chunk.append((g, part))
+            room -= len(part) * load
+    if chunk:
+        _ask(question, players, chunk, found)
+    return [torch.cat(parts, 1) for parts in found]
+
+
+def _ask(
+    question: Question,
+    players: Sequence[Players],
+    chunk: Sequence[tuple[int, Tensor]],
+    found: list[list[Tensor]],
+) -> None:
+    """All cases of a chunk in one pass."""
+    model = question.model
+    kept = [(question.graphs[g], *players[g].without(absent)) for g, absent in chunk]
+    sizes = torch.cat([nodes.sum(1) for _, _, nodes in kept])
+    start, pair_parts = 0, []
+    for graph, pairs, nodes in kept:
+        pair_parts.append(_remaining_pairs(graph, pairs, nodes) + start)
+        start += int(nodes.sum())
+    pair_index = torch.cat(pair_parts, 1)
+    data = Data(edge_index=torch.cat([pair_index, pair_index.flip(0)], 1), num_nodes=start)
+    data.ptr = lengths_to_ptr(sizes)
+    data.batch = segment_ids(data.ptr)
+    if all(graph.x is not None for graph, _, _ in kept):
+        data.x = torch.cat([_tiled(graph.x, nodes) for graph, _, nodes in kept])
+        if question.degrees is not None:
+            degree = torch.bincount(pair_index.flatten(), minlength=start)
+            data.x = question.degrees(data.x, degree)
+    if reads_lines(model):
+        data.lines = EgoLines.from_pairs(pair_index, start).coded(pair_code_of(model))
+    outputs = as_members(outputs_of(model, data), num_members(model))
+    if outputs.size(1) != len(sizes):
+        raise ValueError(
+            f"{type(model).__name__} gives no answer for a graph without nodes, which is what is "
+            "left here. Take edges away instead: `over='edges'`."
+        )
+    counts = [len(absent) for _, absent in chunk]
+    for (g, _), part in zip(chunk, outputs.split(counts, 1), strict=True):
+        found[g].append(part)
+
+
+def _tiled(x: Tensor | None, nodes: Tensor) -> Tensor:
+    """Features of the nodes that are left in every case."""
+    assert x is not None
+    return x[nodes.nonzero()[:, 1]]
+
+
+def _remaining_pairs(graph: MaskableGraph, pairs: Tensor, nodes: Tensor) -> Tensor:
+    """The edges that are left in every case, as one union ``[2, p]``, nodes numbered anew."""
+    number = torch.cumsum(nodes.flatten(), 0).view_as(nodes) - 1
+    case, pair = pairs.nonzero().unbind(1)
+    ends = graph.lines.pair_index.long()[:, pair]
+    return torch.stack([number[case, ends[0]], number[case, ends[1]]])
