@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from lgan.data import RawGraphs, load_raw, replaced
-from lgan.experiment.run import factory, prepare
+from lgan.experiment import Reading, factory, prepare
 from lgan.experiment.settings import Settings, settings_for
 from lgan.explain.integrated_gradients import METHOD
 from lgan.explain.methods import METHODS
@@ -156,7 +156,7 @@ def score_explanations(
         raise ValueError(f"`methods` must contain ours, {METHOD!r}, got {list(methods)}.")
     chosen = {**case.given, "hidden": 32, "iterations": 0, **(given or {})}
     settings = settings_for("lgan-res", case.dataset, **chosen, compress=False)
-    union = prepare(settings, root=root, mirror=mirror, device=device)
+    union = prepare(settings, reading=Reading(root=root, mirror=mirror), device=device)
     truths = _truths(load_raw(case.dataset, root=root, mirror=mirror), union)
     evaluations, accuracies = [], []
     for seed in seeds:

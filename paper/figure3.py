@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from lgan._optional import require
 from lgan.data import RawGraphs, load_raw, replaced, stratified_folds
-from lgan.experiment import Settings, factory, network_spec, prepare, settings_for
+from lgan.experiment import Reading, Settings, factory, network_spec, prepare, settings_for
 from lgan.explain import Attribution, Explainer, GalleryItem, Picture, Scale, save
 from lgan.explain.explainer import class_names, model_input
 from lgan.explain.molecule import Molecule, molecule_from_graph, molecule_from_smiles
@@ -126,9 +126,8 @@ class _Trainer:
             MODEL, dataset, hidden=self.hidden, num_layers=3, epochs=self.epochs, iterations=0,
             seed=self.seed,
         )  # fmt: skip
-        union = prepare(
-            settings, root=self.root, mirror=self.mirror, seed=self.seed, device=self.device
-        )
+        reading = Reading(root=self.root, mirror=self.mirror, seed=self.seed)
+        union = prepare(settings, reading=reading, device=self.device)
         build = factory(settings, union)
         with self.bar(dataset, self.epochs, [int((fold == 0).sum())]) as on_epoch:
             trained = train_one(

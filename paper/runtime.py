@@ -19,7 +19,7 @@ from lgan.data import (
     stratified_folds,
     triangle_pairs,
 )
-from lgan.experiment import Settings, factory, network_spec, prepare, settings_for
+from lgan.experiment import Reading, Settings, factory, network_spec, prepare, settings_for
 from lgan.train.loop import Variant, held_out_job, train_together
 from lgan.zoo import KernelSpec, model_spec
 from paper.json_records import read_record, write_record
@@ -153,9 +153,10 @@ def _network_cost(
     seed = settings.training.seed
     # Compiles what is compiled on first use, which is not what is measured.
     warm = settings_for(settings.model, "triangles", iterations=1, epochs=1)
-    _train(warm, prepare(warm, root=root, device=device))
+    _train(warm, prepare(warm, reading=Reading(root=root), device=device))
     begin = time.perf_counter()
-    union = prepare(settings, root=root, mirror=mirror, seed=seed, device=device)
+    reading = Reading(root=root, mirror=mirror, seed=seed)
+    union = prepare(settings, reading=reading, device=device)
     prepared = time.perf_counter() - begin
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)

@@ -1,5 +1,6 @@
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -93,9 +94,47 @@ def test_a_running_search_is_not_overwritten(lgan, tmp_path, space):
 
 def test_settings_that_never_work_end_with_their_reason(lgan, space):
     ran = lgan("sweep", *SMALL, "--space", space, "--sampler", "grid", "--trials", 2,
-               "--folds", 999)  # fmt: skip
+               "--set", "lr=1e30", "--epochs", 30)  # fmt: skip
     assert ran.code == 1
-    assert "No trial finished: Every class must have" in ran.err
+    assert "No trial finished: Training is no longer finite" in ran.err
+
+
+def test_folds_that_cannot_be_made_are_refused_before_any_work(lgan, empty, space):
+    ran = lgan("sweep", *SMALL, "--space", space, "--folds", 999)
+    assert ran.code == 1
+    assert "Every class must have at least as many graphs as there are folds" in ran.err
+    assert empty()
+
+
+TABLE = "smiles,logS,batch\n" + "".join(
+    f"{'C' * (i % 9 + 1)}{'O' * (i % 2)},{i % 9 - i / 7},{'ab'[i % 4 // 2]}\n" for i in range(36)
+)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_table_is_searched_by_its_metric_and_split(lgan, tmp_path, workers):
+    (tmp_path / "a.csv").write_text(TABLE)
+    space = tmp_path / "space.json"
+    space.write_text('{"lr": [0.01, 1e-6]}')
+    small = ["--epochs", 6, "--set", "hidden=8", "--set", "num_layers=1", "--device", "cpu"]
+    ran = lgan("sweep", "a.csv", "--target", "logS", "--bonds", "order", "--split", "group:batch",
+               "--folds", 2, "--space", space, "--sampler", "grid", "--trials", 2, *small,
+               "--workers", workers, "--batch", 2)  # fmt: skip
+    assert ran.code == 0, ran.err
+    found = SweepRecord.load(tmp_path / "runs" / "sweep" / "a.csv-lgan.json")
+    assert (found.head.metric, found.head.split) == ("rmse", "group:batch")
+    assert found.head.asked == {"target": ["logS"], "bonds": "order"}
+    means = {t.number: t.outcome.results["gin"]["mean"] for t in found.trials}
+    assert found.winner.number == min(means, key=means.get)
+    assert found.winner.value == -means[found.winner.number]
+    assert "gin by rmse" in ran.out
+    command = shlex.split(ran.out.split("the winner: lgan ")[1].strip())
+    assert command[command.index("--target") :][:2] == ["--target", "logS"]
+    again = lgan(*command, "--device", "cpu", "--output", "again", "--json")
+    assert again.json["results"]["gin"]["mean"] == pytest.approx(-found.winner.value, rel=1e-4)
+    other = lgan("sweep", "a.csv", "--target", "logS", "--split", "group:batch", "--folds", 2,
+                 "--space", space, "--sampler", "grid", "--resume", *small)  # fmt: skip
+    assert "begun with other settings: asked: {'target': ['logS'], 'bonds'" in other.err
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from lgan.data import drawn_folds
-from lgan.experiment import prepare, run_network, settings_for
+from lgan.experiment import Reading, prepare, run_network, settings_for
 from lgan.sweep.evaluate import _so_far, checkpoints, evaluate
+from lgan.task import METRICS
 
 PARAMS = [{"hidden": 4, "lr": 0.01, "dropout": 0.5}, {"hidden": 4, "lr": 0.003, "dropout": 0.0}]
 
@@ -30,7 +31,7 @@ def test_the_objective_of_a_trial_is_the_mean_of_its_seeds(batch):
     outcomes = evaluate(replace(batch, params=params, fixed=fixed, seed=3, seeds=2))
     for own, outcome in zip(params, outcomes, strict=True):
         settings = settings_for("lgan", "triangles", **fixed, **own, seed=3)
-        union = prepare(settings, seed=3)
+        union = prepare(settings, reading=Reading(seed=3))
         alone = run_network(settings, union, drawn_folds("triangles", union.y, 2, seed=3), seeds=2)
         assert [result.config["seed"] for result in alone] == [3, 4]
         assert outcome.value == pytest.approx(mean(_best(r, 8) for r in alone), abs=0.02)
@@ -81,14 +82,25 @@ def test_settings_that_do_not_work_are_an_outcome(batch, seeds):
 
 def test_the_objective_so_far_by_hand():
     test = torch.tensor([[0.1, 0.2, 9], [0, 0.8, 9], [0.3, 0.1, 9], [0.8, 0, 9]])
-    curves = SimpleNamespace(test=test)  # two trials of two folds
+    curves = SimpleNamespace(test=test, metric=METRICS["accuracy"])  # two trials of two folds
     assert _so_far(curves, 0, 2, 2, fair=False) == pytest.approx((0.2 + 0.8) / 2)
     assert _so_far(curves, 1, 2, 2, fair=False) == pytest.approx((0.3 + 0.8) / 2)
 
 
 def test_the_objective_fair_reads_the_models_behind_those_of_the_folds():
     validation = torch.tensor([[0, 0], [0, 0], [0.2, 0.4], [0.8, 0.3]])
-    assert _so_far(SimpleNamespace(validation=validation), 0, 2, 2, fair=True) == pytest.approx(0.6)
+    curves = SimpleNamespace(validation=validation, metric=METRICS["roc-auc"])
+    assert _so_far(curves, 0, 2, 2, fair=True) == pytest.approx(0.6)
+
+
+def test_of_an_error_less_is_better():
+    curves = SimpleNamespace(
+        test=torch.tensor([[3.0, 1.0], [5.0, 2.0]]),
+        validation=torch.tensor([[0.0, 0], [0, 0], [2, 4], [8, 3]]),
+        metric=METRICS["rmse"],
+    )
+    assert _so_far(curves, 0, 2, 2, fair=False) == -1.5
+    assert _so_far(curves, 0, 2, 2, fair=True) == -2.5
 
 
 def test_a_trial_that_diverges_fails_alone(batch):

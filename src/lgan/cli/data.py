@@ -2,23 +2,23 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
+# The library is read by the functions that use it: a list of names needs no torch.
 from lgan.catalogue import DATASETS
 from lgan.cli import options
+from lgan.cli.groups import SourceOptions, grouped
 from lgan.cli.screen import console, print_json, reading_progress, table
-
-# The library is read by the functions that use it: a list of names needs no torch.
-if TYPE_CHECKING:
-    from lgan.graph import GraphUnion
+from lgan.cli.setup import source_name
 
 __all__ = ["app"]
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="List, prepare and inspect data sets."
 )
+SHOWN = 5  # of unreadable rows on the screen
 
 
 @app.command("list")
@@ -45,6 +45,7 @@ def prepare(
 ) -> None:
     """Fetch a data set and cache what training reads."""
     from lgan.data import load, prepared_path
+    from lgan.experiment.overview import structure
 
     begin = time.perf_counter()
     with reading_progress(dataset) as progress:
@@ -52,59 +53,70 @@ def prepare(
             dataset, root=root, mirror=mirror, features=features, compress=compress,
             progress=progress,
         )  # fmt: skip
-    seconds = time.perf_counter() - begin
-    path = prepared_path(dataset, root=root, features=features, compress=compress)
-    facts = {**_facts(union), "seconds": round(seconds, 2)}
-    if DATASETS[dataset].kind != "synthetic":
-        facts["cache"] = str(path)
-    _report(dataset, facts, as_json=as_json)
-
-
-@app.command()
-def info(
-    dataset: options.Dataset,
-    root: options.Root = Path("data"),
-    mirror: options.Mirror = None,
-    features: options.Features = None,
-    compress: options.Compress = True,
-    as_json: options.Json = False,
-) -> None:
-    """Say what a data set holds: graphs, classes, edges, triangles."""
-    from lgan.data import load
-
-    with reading_progress(dataset) as progress:
-        union = load(
-            dataset, root=root, mirror=mirror, features=features, compress=compress,
-            progress=progress,
-        )  # fmt: skip
-    _report(dataset, _facts(union), as_json=as_json)
-
-
-def _facts(union: "GraphUnion") -> dict[str, Any]:
-    lines = union.lines
-    edges = lines.weights()[4]  # edges of the original graph that a pair stands for
-    triangles = int((edges * lines.pair_triangles.long()).sum()) // 3
-    own = int((lines.pair_index[0] == lines.pair_index[1]).sum())
-    return {
+    facts: dict[str, Any] = {
         "graphs": union.num_graphs,
         "classes": union.num_classes,
-        "graphs per class": union.y.bincount().tolist(),
-        "node features": union.num_features,
-        "nodes": union.original_nodes,
-        "nodes after merging twins": lines.num_nodes,
-        "edges": int(edges.sum()),
-        "edges after merging twins": lines.num_pairs - own,
-        "triangles": triangles,
-        "triangle entries stored": lines.opposite_index.numel(),
-        "bytes": sum(t.numel() * t.element_size() for t in union.tensors().values()),
+        **structure(union),
+        "seconds": round(time.perf_counter() - begin, 2),
     }
-
-
-def _report(dataset: str, facts: dict[str, Any], *, as_json: bool) -> None:
+    if DATASETS[dataset].kind != "synthetic":
+        path = prepared_path(dataset, root=root, features=features, compress=compress)
+        facts["cache"] = str(path)
     if as_json:
         print_json({"name": dataset, **facts})
         return
-    rows = [[key, f"{v:,}" if isinstance(v, int) else str(v)] for key, v in facts.items()]
-    table(f"{dataset}: {DATASETS[dataset].description}", ["", ""], rows)
+    _show(f"{dataset}: {DATASETS[dataset].description}", facts)
     if "cache" in facts:
         console.print(f"ready: lgan cv {dataset}", highlight=False)
+
+
+@app.command()
+@grouped
+def info(
+    source: options.Source,
+    data: SourceOptions,
+    *,
+    features: options.Features = None,
+    compress: options.Compress = True,
+    seed: options.Seed = 0,
+    as_json: options.Json = False,
+) -> None:
+    """Say what a source was understood to hold: task, classes, columns, rows, sizes, triangles.
+
+    \b
+    Examples:
+      lgan data info MUTAG
+      lgan data info molecules.csv --target active
+    """
+    data.check(source)
+
+    from lgan.experiment.overview import overview
+
+    with reading_progress(source_name(source)) as progress:
+        facts = overview(
+            source, data.reading(seed=seed), features=features, compress=compress, progress=progress
+        )
+    if as_json:
+        print_json(facts)
+        return
+    name, unreadable = facts.pop("name"), facts.pop("unreadable rows")
+    described = f": {DATASETS[source].description}" if source in DATASETS else ""
+    _show(f"{name}{described}", facts)
+    if unreadable:
+        rows = [[str(each["row"]), each["reason"]] for each in unreadable[:SHOWN]]
+        more = f"and {len(unreadable) - SHOWN:,} more" if len(unreadable) > SHOWN else ""
+        table(f"{len(unreadable):,} rows cannot be read", ["row", "reason"], rows, more)
+
+
+def _show(title: str, facts: dict[str, Any]) -> None:
+    table(title, ["", ""], [[key, _said(value)] for key, value in facts.items()])
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(value) or "none"
+    if isinstance(value, dict):
+        nested = any(isinstance(part, dict) for part in value.values())
+        form, between = ("{} ({})", "\n") if nested else ("{}: {}", ", ")
+        return between.join(form.format(key, _said(v)) for key, v in value.items()) or "none"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -12,7 +12,7 @@ from lgan.cli import options
 from lgan.cli.screen import activity, console, epoch_progress, print_json, table
 from lgan.cli.setup import output_folder
 from lgan.data import load, load_raw
-from lgan.experiment import factory, network_spec, prepare, settings_for
+from lgan.experiment import Reading, factory, network_spec, prepare, settings_for
 from lgan.experiment.explain import explainer_of, report_of
 from lgan.explain.gallery import choose_for_gallery
 from lgan.explain.report import confusion_tables
@@ -116,7 +116,7 @@ def _explain(folder: Path, report: Path, *, epochs: int, folds: int, seed: int) 
     settings = settings_for(
         "lgan-res", "triangles", hidden=16, num_layers=3, epochs=epochs, iterations=0, seed=seed
     )
-    raw, union = load_raw("triangles", seed=seed), prepare(settings, seed=seed)
+    raw, union = load_raw("triangles", seed=seed), prepare(settings, reading=Reading(seed=seed))
     fold = torch.arange(union.num_graphs) // 2 % folds
     trained = train_one(factory(settings, union), union, folds=fold, config=settings.training)
     held_out = (fold == 0).nonzero().flatten()

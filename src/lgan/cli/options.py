@@ -12,10 +12,13 @@ from lgan.catalogue import DATASETS, FEATURES, METRICS, MODELS, PAIR_CODES, TASK
 __all__ = [
     "Atoms",
     "BatchSize",
+    "Bonds",
+    "ClassWeight",
     "Compress",
     "Dataset",
     "Device",
     "Dropout",
+    "EdgeAttributes",
     "Epochs",
     "Fair",
     "Features",
@@ -29,6 +32,7 @@ __all__ = [
     "Metric",
     "Mirror",
     "Model",
+    "NodeAttributes",
     "Option",
     "Output",
     "Overwrite",
@@ -43,6 +47,7 @@ __all__ = [
     "Split",
     "Splits",
     "Standardise",
+    "Symmetrise",
     "Target",
     "TaskKind",
     "check_file",
@@ -139,6 +144,26 @@ Atoms = Annotated[
         "hybridisation, aromatic, ring, chirality.",
     ),
 ]  # fmt: skip
+Bonds = Annotated[
+    str,
+    typer.Option(
+        metavar="NAMES",
+        help="Features of bonds, with commas, or none: order, conjugated, ring, stereo.",
+    ),
+]
+NodeAttributes = Annotated[
+    str,
+    typer.Option(
+        metavar="NAMES", help="Attributes of nodes to read from .graphml and .jsonl, with commas."
+    ),
+]
+EdgeAttributes = Annotated[
+    str,
+    typer.Option(metavar="NAMES", help="Attributes of their edges to read, with commas, or none."),
+]
+Symmetrise = Annotated[
+    bool, typer.Option("--symmetrise", help="Read directed graphs as undirected ones.")
+]
 Hydrogens = Annotated[bool, typer.Option("--hydrogens", help="Hydrogens are nodes too.")]
 Standardise = Annotated[
     bool,
@@ -210,6 +235,15 @@ Dropout = Annotated[
 ]
 LearningRate = Annotated[
     float | None, typer.Option("--lr", metavar="RATE", help="Learning rate of Adam.")
+]
+ClassWeight = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WORD",
+        help="`balanced` gives every class the same share of the loss.",
+        show_default="none",
+        **one_of(("none", "balanced"), "class weight"),
+    ),
 ]
 Readout = Annotated[
     str | None,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lgan.cli import options
+from lgan.cli.groups import SourceOptions
 from lgan.cli.screen import console, note, print_json, reading_progress, table
-from lgan.cli.setup import check_source, choose_device
+from lgan.cli.setup import choose_device
 from lgan.cli.training import shown
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def predict(
     if (source is None) == (not smiles):
         raise typer.BadParameter("Give a SOURCE or `--smiles`, one of them.")
     if source is not None:
-        check_source(source, root=root, mirror=mirror)
+        SourceOptions(root=root, mirror=mirror).check(source)
     if output is not None and output.is_dir():
         raise typer.BadParameter(f"`--output` must be a CSV file, but {output} is a folder.")
     place = choose_device(device)

@@ -21,13 +21,12 @@ if TYPE_CHECKING:
     from lgan.graph import GraphUnion
 
 __all__ = [
-    "check_source",
+    "checked_folds",
     "choose_device",
-    "choose_reading",
-    "choose_settings",
     "choose_split",
     "fold_count",
     "load_union",
+    "metric_name",
     "output_folder",
     "read_options",
     "read_source",
@@ -56,16 +55,6 @@ def choose_device(name: str) -> "torch.device":
     return device
 
 
-def choose_settings(model: str, dataset: str, more: list[str] | None, **given: Any) -> "Settings":
-    """All settings of an experiment, from the options given and ``NAME=VALUE`` texts."""
-    from lgan.experiment import settings_for
-
-    try:
-        return settings_for(model, dataset, **{**given, **read_options(more)})
-    except (ValueError, TypeError) as error:
-        raise typer.BadParameter(str(error)) from error
-
-
 def read_options(more: list[str] | None) -> dict[str, Any]:
     """Settings from ``NAME=VALUE`` texts."""
     given = {}
@@ -84,21 +73,6 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError:
         return {"True": True, "False": False}.get(text, text)
-
-
-def check_source(source: str, *, root: Path, mirror: str | None) -> str:
-    """A source that exists, by its path or name; known before anything large is read."""
-    from lgan.catalogue import archives_at_hand, known_dataset
-
-    path = Path(source)
-    if path.exists():
-        return source
-    if path.name != source or path.suffix:
-        raise typer.BadParameter(f"There is no file or folder {source}. Check the path.")
-    try:
-        return known_dataset(source, archives_at_hand(root=root, mirror=mirror))
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
 
 
 def source_name(source: str) -> str:
@@ -126,32 +100,8 @@ def choose_split(split: str | None, splits: Path | None, folds: int | None) -> "
     return chosen
 
 
-def choose_reading(
-    split: "Split", *, atoms: str = "all", hydrogens: bool = False,
-    standardise: bool = False, targets: list[str] | None = None, **given: Any,
-) -> "Reading":  # fmt: skip
-    """What was said of a source beyond its name."""
-    from lgan.data.molecule_features import MoleculeFeatures
-    from lgan.experiment import Reading
-
-    try:
-        molecules = None
-        if atoms != "all" or hydrogens or standardise:
-            molecules = MoleculeFeatures.parse(
-                atoms=atoms, hydrogens=hydrogens, standardise=standardise
-            )
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
-    return Reading(
-        targets=None if not targets else tuple(targets),
-        columns=split.columns,
-        molecules=molecules,
-        **given,
-    )
-
-
 def read_source(
-    settings: "Settings", source: str, reading: "Reading", *, device: "torch.device"
+    settings: "Settings", source: str, reading: "Reading", *, device: "torch.device | str" = "cpu"
 ) -> "ReadSource":
     """A source in the form the network reads, with a progress bar, and what was understood."""
     from lgan.experiment import ReadSource
@@ -160,6 +110,24 @@ def read_source(
         found = ReadSource.of(settings, source, reading, device=device, progress=progress)
     tell_source(found)
     return found
+
+
+def checked_folds(split: "Split", found: "ReadSource", folds: int, seed: int) -> "torch.Tensor":
+    """The test fold of every graph, on which something can be trained, before anything is made."""
+    from lgan.train.folds import choose_groups
+
+    fold = split.folds(found.raw, found.union.known_task, folds, seed)
+    return choose_groups(found.union, fold, seed)[0]
+
+
+def metric_name(union: "GraphUnion", metric: str | None) -> str:
+    """The metric that epochs are chosen by; refuse one that does not fit the task."""
+    from lgan.train.loop import default_metric
+
+    try:
+        return union.known_task.metric(metric or default_metric(union)).name
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 def tell_source(found: "ReadSource") -> None:
@@ -193,12 +161,11 @@ def load_union(
     settings: "Settings", *, root: Path, mirror: str | None, seed: int, device: "torch.device"
 ) -> "GraphUnion":
     """The data set in the form the network reads, with a progress bar while it is prepared."""
-    from lgan.experiment import prepare
+    from lgan.experiment import Reading, prepare
 
     with reading_progress(settings.dataset) as progress:
-        return prepare(
-            settings, root=root, mirror=mirror, seed=seed, device=device, progress=progress
-        )
+        reading = Reading(root=root, mirror=mirror, seed=seed)
+        return prepare(settings, reading=reading, device=device, progress=progress)
 
 
 def output_folder(given: Path | None, default: str, *, resume: bool, overwrite: bool) -> Path:
@@ -221,14 +188,10 @@ def output_folder(given: Path | None, default: str, *, resume: bool, overwrite: 
     return folder
 
 
-def fold_count(folds: int | None, splits: Path | None = None, *, fair: str | None = None) -> int:
+def fold_count(folds: int | None, *, fair: str | None = None) -> int:
     """How many folds to draw, ten unless given; three or more where ``fair`` names the option that
     holds out a second one.
     """
-    if folds is not None and splits is not None:
-        raise typer.BadParameter(
-            f"`--folds` draws folds and `--splits` reads {splits}. Give one of them."
-        )
     if fair is not None and folds is not None and folds < 3:
         raise typer.BadParameter(f"`{fair}` needs `--folds` of 3 or more, got {folds}.")
     return 10 if folds is None else folds

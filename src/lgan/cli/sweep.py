@@ -1,8 +1,10 @@
 """`lgan sweep`: search for settings."""
 
 import json
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,8 +14,18 @@ from rich.table import Table
 
 from lgan._optional import require
 from lgan.cli import options
-from lgan.cli.screen import console, log, print_json, table
-from lgan.cli.setup import choose_device, fold_count, read_options
+from lgan.cli.groups import SourceOptions, grouped
+from lgan.cli.screen import console, log, note, print_json, table
+from lgan.cli.setup import (
+    checked_folds,
+    choose_device,
+    choose_split,
+    fold_count,
+    metric_name,
+    read_options,
+    read_source,
+    source_name,
+)
 from lgan.experiment import network_spec, settings_for
 from lgan.sweep import (
     SPACES,
@@ -33,6 +45,7 @@ from lgan.sweep import (
 )
 from lgan.sweep.study import SAMPLERS, optuna_study
 from lgan.sweep.trial import OBJECTIVES
+from lgan.task import METRICS
 from lgan.train.environment import environment
 
 __all__ = ["sweep"]
@@ -46,9 +59,13 @@ def _one_of(names: dict[str, str], value: str) -> str:
     return value
 
 
+@grouped
 def sweep(
-    dataset: options.Dataset,
+    source: options.Source,
+    data: SourceOptions,
+    *,
     model: options.Model = "lgan",
+    metric: options.Metric = None,
     trials: Annotated[int, typer.Option(min=1, help="Trials the study shall have.")] = 64,
     batch: Annotated[
         int, typer.Option(min=1, help="Trials of one shape that train side by side.")
@@ -76,8 +93,8 @@ def sweep(
         ),
     ] = None,
     epochs: options.Epochs = None,
+    split: options.Split = None,
     folds: options.Folds = None,
-    splits: options.Splits = None,
     more: options.Option = None,
     workers: Annotated[
         int, typer.Option(min=1, help="Processes (with --ray: batches at once).")
@@ -100,46 +117,57 @@ def sweep(
     seed: options.Seed = 0,
     seeds: options.Seeds = 1,
     device: options.Device = "auto",
-    root: options.Root = Path("data"),
-    mirror: options.Mirror = None,
     resume: options.Resume = False,
     overwrite: options.Overwrite = False,
+    splits: options.Splits = None,
     as_json: options.Json = False,
 ) -> None:
-    """Search for the settings of a network on a data set.
+    """Search for the settings of a network on a source.
 
     It can be stopped at any time and goes on with --resume. Trials that differ in nothing that
     changes shapes (lr, lr_halving, weight_decay, average, dropout) train side by side. What is
     not to be searched for is fixed, as in `--set pair_code=full`.
 
-    Examples: lgan sweep MUTAG --model lgan --trials 64, lgan sweep triangles --sampler random
-    --trials 8 --epochs 5 --folds 3, lgan sweep PROTEINS --ray auto --workers 4 --plot
+    \b
+    Examples:
+      lgan sweep MUTAG --model lgan --trials 64
+      lgan sweep molecules.csv --target active --split scaffold --objective fair
+      lgan sweep PROTEINS --ray auto --workers 4 --plot
     """
+    data.check(source)
     for package in ("optuna", *(["ray"] if ray else []), *(["matplotlib"] if plot else [])):
         require(package)
     network_spec(model)
+    dataset = source_name(source)
     place, stem = choose_device(device), name or f"{dataset}-{model}"
-    num_folds = fold_count(folds, splits, fair="--objective fair" if objective == "fair" else None)
+    how = choose_split(split, splits, folds)
+    num_folds = fold_count(folds, fair="--objective fair" if objective == "fair" else None)
     fixed = read_options(more) | ({} if epochs is None else {"epochs": epochs})
     choices = SPACES.get(model, {}) if space is None else read_space(space)
     choices = {key: some for key, some in choices.items() if key not in fixed}
     check_space(choices, model, dataset, fixed)
     fixed = all_fixed(choices, model, dataset, fixed)
+    folder = output or Path("runs") / "sweep"
+    record = folder / f"{stem}.json"
+    _look(record, resume=resume, overwrite=overwrite)
+    reading = data.reading(seed=seed, columns=how.columns)
+    found = read_source(settings_for(model, dataset, **fixed), source, reading)
+    fold = checked_folds(how, found, num_folds, seed)
+    measured = metric_name(found.union, metric)
+    published = how.word == "published"
     head = Head(
         model=model, dataset=dataset, objective=objective, fixed=fixed, seed=seed, sampler=sampler,
         seeds=seeds,
         space={key: list(some) for key, some in choices.items()},
-        folds=str(num_folds) if splits is None else splits.name,
+        folds=Path(how.of).name if published else str(num_folds),
+        split=f"published:{Path(how.of).name}" if published else str(how),
+        metric=measured, asked=data.asked(),
     )  # fmt: skip
-    folder = output or Path("runs") / "sweep"
-    record = folder / f"{stem}.json"
-    _look(record, resume=resume, overwrite=overwrite)
+    root = Path(data.root).absolute()
     shared = Batch(
-        model=model, dataset=dataset, params=[], fixed=fixed, objective=objective,
-        folds=num_folds,
-        splits=None if splits is None else str(splits.absolute()), seed=seed, seeds=seeds,
-        device=str(place),
-        root=str(root.absolute()), mirror=mirror,
+        model=model, source=_whole(source), params=[], fixed=fixed, objective=objective,
+        folds=fold.tolist(), metric=measured, seed=seed, seeds=seeds, device=str(place),
+        reading=replace(reading, root=str(root)),
     )  # fmt: skip
     with _alone(record), _watched(head, trials) as watch:
         if overwrite:
@@ -149,14 +177,13 @@ def sweep(
         try:
             tune(study, pool, shared, trials=trials, size=batch, prune=prune, on_trials=watch)
         except KeyboardInterrupt:
-            log.print(f"Stopped. {record} holds what was done: add `--resume` to go on.",
-                      soft_wrap=True, markup=False, highlight=False)  # fmt: skip
+            note(f"Stopped. {record} holds what was done: add `--resume` to go on.")
             raise typer.Exit(130) from None
         finally:
             pool.close()
         if storage is not None:
             optuna_study(head, study.trials(), storage=storage, name=stem)
-    _finish(study.record(), record, plot=plot, as_json=as_json)
+    _finish(study.record(), record, source, plot=plot, as_json=as_json)
 
 
 def _look(record: Path, *, resume: bool, overwrite: bool) -> None:
@@ -169,8 +196,7 @@ def _look(record: Path, *, resume: bool, overwrite: bool) -> None:
             "anew, or choose another `--name`."
         )
     if resume and not record.exists():
-        note = f"There is no study {record.stem} in {record.parent} to resume: a new one begins."
-        log.print(note, soft_wrap=True, markup=False, highlight=False)
+        note(f"There is no study {record.stem} in {record.parent} to resume: a new one begins.")
 
 
 def _workers(number: int, ray: str | None, *, gpus: int) -> Workers:
@@ -202,7 +228,7 @@ def _alone(record: Path) -> Iterator[None]:
 def _watched(head: Head, trials: int) -> Iterator[Any]:
     """A live table of the best trials on a terminal; elsewhere a line where something changed."""
     if not log.is_terminal:
-        yield lambda now: log.print(_line(now, trials), highlight=False, soft_wrap=True)
+        yield lambda now: note(_line(now, trials, head.metric))
         return
     with Live(console=log, transient=True) as live:
         yield lambda now: live.update(_live_table(head, now, trials))
@@ -213,15 +239,15 @@ def _ranked(trials: list[Trial]) -> list[Trial]:
     return sorted(done, key=lambda trial: -trial.score)
 
 
-def _line(trials: list[Trial], wanted: int) -> str:
+def _line(trials: list[Trial], wanted: int, metric: str) -> str:
     finished = [trial for trial in trials if trial.outcome is not None]
     best = _ranked(trials)[:1]
-    told = "".join(f", best {trial.value:.2%} (trial {trial.number})" for trial in best)
+    told = "".join(f", best {_value(trial, metric)} (trial {trial.number})" for trial in best)
     return f"{len(finished)} of {wanted} trials, {len(trials) - len(finished)} running{told}"
 
 
 def _live_table(head: Head, trials: list[Trial], wanted: int) -> Table:
-    shown = Table(title=f"{head.dataset}, {head.model}: {_line(trials, wanted)}",
+    shown = Table(title=f"{head.dataset}, {head.model}: {_line(trials, wanted, head.metric)}",
                   title_justify="left")  # fmt: skip
     for column in ("trial", head.objective, *head.space):
         shown.add_column(column)
@@ -231,11 +257,25 @@ def _live_table(head: Head, trials: list[Trial], wanted: int) -> Table:
 
 
 def _cells(trial: Trial, head: Head) -> list[str]:
-    value = f"{trial.value:.2%}"
-    return [str(trial.number), value, *(str(trial.params[name]) for name in head.space)]
+    return [
+        str(trial.number),
+        _value(trial, head.metric),
+        *(str(trial.params[name]) for name in head.space),
+    ]
 
 
-def _finish(found: SweepRecord, path: Path, *, plot: bool, as_json: bool) -> None:
+def _value(trial: Trial, metric: str) -> str:
+    """The objective in the units of its metric."""
+    value = (trial.value or 0.0) * (1 if METRICS[metric].higher_is_better else -1)
+    return f"{value:.2%}" if "accuracy" in metric else f"{value:.4g}"
+
+
+def _whole(source: str) -> str:
+    """A path that other processes find too; a name as it is."""
+    return str(Path(source).absolute()) if Path(source).exists() else source
+
+
+def _finish(found: SweepRecord, path: Path, source: str, *, plot: bool, as_json: bool) -> None:
     found.save(path)
     failed = {t.outcome.message for t in found.trials if t.outcome and t.outcome.state == "failed"}
     if found.winner is None:
@@ -244,13 +284,13 @@ def _finish(found: SweepRecord, path: Path, *, plot: bool, as_json: bool) -> Non
         from lgan.sweep.plot import draw
 
         for picture in draw(found, path.parent, path.stem):
-            log.print(f"picture: {picture}", soft_wrap=True, highlight=False)
+            note(f"picture: {picture}")
     if as_json:
         plain = found.to_json()
         print_json({**{k: v for k, v in plain.items() if k != "trials"}, "record": str(path)})
         return
     states = found.to_json()["states"]
-    notes = [f"{found.head.objective}: {OBJECTIVES[found.head.objective]}"]
+    notes = [f"{found.head.objective} by {found.head.metric}: {OBJECTIVES[found.head.objective]}"]
     notes += [f"trials: {', '.join(f'{n} {state}' for state, n in states.items())}"]
     notes += [f"failed: {message}" for message in sorted(failed)]
     notes += [f"record: {path}"]
@@ -260,23 +300,29 @@ def _finish(found: SweepRecord, path: Path, *, plot: bool, as_json: bool) -> Non
         [_cells(trial, found.head) for trial in _ranked(found.trials)[:SHOWN]],
         "\n".join(notes),
     )
-    console.print(f"the winner: {_command(found)}", soft_wrap=True, highlight=False)
+    console.print(f"the winner: {_command(found, source)}", soft_wrap=True, highlight=False)
 
 
-def _command(found: SweepRecord) -> str:
+def _command(found: SweepRecord, source: str) -> str:
     """The command that runs the winner again."""
     assert found.winner is not None
     head = found.head
     settings = {**head.fixed, **found.winner.params}
     usual = settings_for(head.model, head.dataset).flat()
-    texts = [f"lgan cv {head.dataset} --model {head.model}"]
+    texts = [f"lgan cv {shlex.quote(source)} --model {head.model} --metric {head.metric}"]
+    texts += [
+        f"--{option}" if word is True else f"--{option} {shlex.quote(str(word))}"
+        for option, value in head.asked.items()
+        for word in (value if isinstance(value, list) else [value])
+    ]
     texts += [
         f"--set {name}={json.dumps(value)}"
         for name, value in settings.items()
         if value != usual.get(name)
     ]
-    texts.append(
-        f"--folds {head.folds}" if head.folds.isdigit() else f"--splits FOLDER/{head.folds}"
-    )
+    if head.split.startswith("published:"):
+        texts.append(f"--split published:FOLDER/{head.folds}")
+    else:
+        texts.append(f"--split {shlex.quote(head.split)} --folds {head.folds}")
     texts.append(f"--seed {head.seed} --seeds {head.seeds}")
     return " ".join(texts) + (" --fair" if head.objective == "fair" else "")

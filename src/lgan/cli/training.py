@@ -7,14 +7,14 @@ import typer
 
 from lgan.catalogue import DATASETS
 from lgan.cli import options
+from lgan.cli.groups import NetworkOptions, SourceOptions, grouped
 from lgan.cli.screen import console, epoch_progress, print_json, reading_progress, table
 from lgan.cli.setup import (
-    check_source,
+    checked_folds,
     choose_device,
-    choose_reading,
-    choose_settings,
     choose_split,
     fold_count,
+    metric_name,
     output_folder,
     read_source,
     resumable,
@@ -23,18 +23,18 @@ from lgan.cli.setup import (
 
 # The library is read by the functions that use it: a mistyped option needs no torch.
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from lgan.data import Split
-    from lgan.experiment import Reading, ReadSource, Settings
+    from lgan.experiment import Reading, Settings
     from lgan.train import CVResult
 
 __all__ = ["cv", "shown", "train"]
 
 
+@grouped
 def cv(
     source: options.Source,
-    target: options.Target = None,
+    data: SourceOptions,
+    *,
     model: options.Model = "lgan",
     metric: options.Metric = None,
     split: options.Split = None,
@@ -42,26 +42,10 @@ def cv(
     fair: options.Fair = False,
     epochs: options.Epochs = None,
     iterations: options.Iterations = None,
-    batch_size: options.BatchSize = None,
-    hidden: options.Hidden = None,
-    layers: options.Layers = None,
-    dropout: options.Dropout = None,
-    lr: options.LearningRate = None,
-    readout: options.Readout = None,
-    pair_code: options.PairCode = None,
-    features: options.Features = None,
-    compress: options.Compress = True,
-    more: options.Option = None,
-    task: options.TaskKind = None,
-    smiles_column: options.SmilesColumn = None,
-    atoms: options.Atoms = "all",
-    hydrogens: options.Hydrogens = False,
-    standardise: options.Standardise = False,
+    network: NetworkOptions,
     seed: options.Seed = 0,
     seeds: options.Seeds = 1,
     device: options.Device = "auto",
-    root: options.Root = Path("data"),
-    mirror: options.Mirror = None,
     output: options.Output = None,
     resume: options.Resume = False,
     overwrite: options.Overwrite = False,
@@ -80,20 +64,13 @@ def cv(
       lgan cv PROTEINS --seeds 3 --fair
       lgan cv molecules.csv --target active --split scaffold --metric roc-auc
     """
-    check_source(source, root=root, mirror=mirror)
+    data.check(source)
     how = choose_split(split, splits, folds)
     num_folds = fold_count(folds, fair="--fair" if fair else None)
     place = choose_device(device)
     name = source_name(source)
-    settings = choose_settings(
-        model, name, more, epochs=epochs, iterations=iterations, batch_size=batch_size,
-        hidden=hidden, num_layers=layers, dropout=dropout, lr=lr, readout=readout,
-        pair_code=pair_code, features=features, compress=compress, seed=seed,
-    )  # fmt: skip
-    reading = choose_reading(
-        how, atoms=atoms, hydrogens=hydrogens, standardise=standardise, targets=target,
-        task=task, smiles_column=smiles_column, root=root, mirror=mirror, seed=seed,
-    )  # fmt: skip
+    settings = network.settings(model, name, epochs=epochs, iterations=iterations, seed=seed)
+    reading = data.reading(seed=seed, columns=how.columns)
     folder = output_folder(output, f"{name}-{model}", resume=resume, overwrite=overwrite)
 
     import torch
@@ -116,9 +93,8 @@ def cv(
         ]
     else:
         found = read_source(settings, source, reading, device=place)
-        used = found.union.known_task
-        _check_metric(used, metric)
-        fold = _checked_folds(how, found, num_folds, seed)
+        metric_name(found.union, metric)
+        fold = checked_folds(how, found, num_folds, seed)
         sizes = torch.bincount(fold[fold >= 0]).tolist()
         with (
             resumable(folder, resume=resume, overwrite=overwrite),
@@ -135,21 +111,6 @@ def cv(
         )
         return
     _show(results, folder)
-
-
-def _checked_folds(split: "Split", found: "ReadSource", folds: int, seed: int) -> "Tensor":
-    """The test fold of every graph, on which something can be trained, before anything is made."""
-    from lgan.train.folds import choose_groups
-
-    fold = split.folds(found.raw, found.union.known_task, folds, seed)
-    return choose_groups(found.union, fold, seed)[0]
-
-
-def _check_metric(task: Any, metric: str | None) -> None:
-    try:
-        task.metric(metric)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
 
 
 def _fit_kernel(
@@ -179,34 +140,20 @@ def _fit_kernel(
         return run_kernel(settings, raw, fold, output=folder, progress=progress)
 
 
+@grouped
 def train(
     source: options.Source,
-    target: options.Target = None,
+    data: SourceOptions,
+    *,
     model: options.Model = "lgan",
     metric: options.Metric = None,
     split: options.Split = None,
     folds: options.Folds = None,
     epochs: options.Epochs = 100,
     iterations: options.Iterations = 0,
-    batch_size: options.BatchSize = None,
-    hidden: options.Hidden = None,
-    layers: options.Layers = None,
-    dropout: options.Dropout = None,
-    lr: options.LearningRate = None,
-    readout: options.Readout = None,
-    pair_code: options.PairCode = None,
-    features: options.Features = None,
-    compress: options.Compress = True,
-    more: options.Option = None,
-    task: options.TaskKind = None,
-    smiles_column: options.SmilesColumn = None,
-    atoms: options.Atoms = "all",
-    hydrogens: options.Hydrogens = False,
-    standardise: options.Standardise = False,
+    network: NetworkOptions,
     seed: options.Seed = 0,
     device: options.Device = "auto",
-    root: options.Root = Path("data"),
-    mirror: options.Mirror = None,
     output: options.Output = None,
     resume: options.Resume = False,
     overwrite: options.Overwrite = False,
@@ -219,19 +166,12 @@ def train(
       lgan train molecules.csv --target active --output runs/active
       lgan train PROTEINS --model lgan-res --epochs 50 --output runs/proteins
     """
-    check_source(source, root=root, mirror=mirror)
+    data.check(source)
     how = choose_split(split, None, folds)
     place = choose_device(device)
     name = source_name(source)
-    settings = choose_settings(
-        model, name, more, epochs=epochs, iterations=iterations, batch_size=batch_size,
-        hidden=hidden, num_layers=layers, dropout=dropout, lr=lr, readout=readout,
-        pair_code=pair_code, features=features, compress=compress, seed=seed,
-    )  # fmt: skip
-    reading = choose_reading(
-        how, atoms=atoms, hydrogens=hydrogens, standardise=standardise, targets=target,
-        task=task, smiles_column=smiles_column, root=root, mirror=mirror, seed=seed,
-    )  # fmt: skip
+    settings = network.settings(model, name, epochs=epochs, iterations=iterations, seed=seed)
+    reading = data.reading(seed=seed, columns=how.columns)
     folder = output_folder(output, f"{name}-{model}-train", resume=resume, overwrite=overwrite)
 
     from lgan.experiment import factory, network_spec, stored_model, with_data_options
@@ -240,8 +180,8 @@ def train(
     spec = network_spec(model)
     found = read_source(settings, source, reading, device=place)
     union = found.union
-    _check_metric(union.known_task, metric)
-    fold = _checked_folds(how, found, fold_count(folds), seed)
+    metric_name(union, metric)
+    fold = checked_folds(how, found, fold_count(folds), seed)
     settings, epochs = with_data_options(settings, union), settings.training.epochs
     path = folder / "model.safetensors"
     with (

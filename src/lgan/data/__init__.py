@@ -12,7 +12,6 @@ from lgan.data.sources import load_raw
 from lgan.data.split_words import SPLITS, Split, scaffolds
 from lgan.data.splits import (
     check_folds,
-    choose_folds,
     drawn_folds,
     read_folds,
     stratified_folds,
@@ -33,7 +32,6 @@ __all__ = [
     "Split",
     "cache_key",
     "check_folds",
-    "choose_folds",
     "csl",
     "dataset_spec",
     "drawn_folds",

@@ -19,23 +19,34 @@ from lgan.data.sources import is_path, load_raw
 from lgan.graph import GraphUnion, Lift
 from lgan.task import Task
 
-__all__ = ["fit_encoder", "load", "prepared_path"]
+__all__ = [
+    "UnionOptions",
+    "cached_union",
+    "encoded",
+    "fit_encoder",
+    "load",
+    "prepared_path",
+    "with_target",
+]
 
 # What a prepared set is computed by; cells come from the zoo.
 COMPUTED_BY = tuple(f"{package}/**/*.py" for package in ("data", "graph", "ops", "task", "zoo"))
 
 
 @dataclass(frozen=True)
-class _Options:
-    """What decides how a data set looks, and with the code that computes it its cache."""
+class UnionOptions:
+    """What decides how a data set looks, and with the code that computes it its cache; see `load`
+    for the meaning of each.
+    """
 
     features: str
-    compress: bool
-    triangles: bool
-    pair_code: str
-    lift: Lift | None
+    compress: bool = True
+    triangles: bool = True
+    pair_code: str = "none"
+    lift: Lift | None = None
 
     def key(self, name: str, file: Path | None = None, asked: str = "") -> str:
+        """The name of the cache of a set with these options."""
         known: dict[str, Any] = {"features": self.features, "compress": self.compress}
         known |= {"triangles": False} if not self.triangles else {}
         known |= {"pair_code": self.pair_code} if self.pair_code != "none" else {}
@@ -94,23 +105,54 @@ def load(
         3
     """
     progress = progress or (lambda _: None)
-    usual = DATASETS[source].features if isinstance(source, str) and source in DATASETS else "all"
-    options = _Options(features or usual, compress, triangles, pair_code, lift)
+    given = {"targets": targets, "task": task, **reading}
 
     def build() -> GraphUnion:
-        raw = load_raw(
-            source, root=root, mirror=mirror, seed=seed, targets=targets, progress=progress,
-            **reading,
-        )  # fmt: skip
+        how = {name: value for name, value in given.items() if name != "task"}
+        raw = load_raw(source, root=root, mirror=mirror, seed=seed, progress=progress, **how)
         chosen = None if targets is None or isinstance(targets, Mapping) else _names(targets)
-        return _build(raw, options, chosen, task, progress)
+        encoder = fit_encoder(raw, features=features, targets=chosen, task=task)
+        labelled = with_target(raw, encoder.task)
+        if left_out := raw.num_graphs - labelled.num_graphs:
+            warnings.warn(
+                f"{left_out} of {raw.num_graphs} graphs of {raw.name} have no target and are left "
+                "out.",
+                stacklevel=4,
+            )
+        return encoded(labelled, encoder, options, progress)
 
+    options = UnionOptions(features or _usual(source), compress, triangles, pair_code, lift)
+    return cached_union(source, options, build, given=given, root=root, mirror=mirror)
+
+
+def cached_union(
+    source: Any,
+    options: UnionOptions,
+    build: Callable[[], GraphUnion],
+    *,
+    given: Mapping[str, Any],
+    root: str | Path = "data",
+    mirror: str | Path | None = None,
+) -> GraphUnion:
+    """The union of a source from its cache below ``root``; built and kept where there is none.
+
+    Args:
+        source: What it is made of.
+        options: How it looks.
+        build: Makes it.
+        given: What else was said of the source; it is part of the key.
+        root: Folder for caches.
+        mirror: Where archives are.
+    """
     cached = _name_and_file(source, root, mirror)
     if cached is None:
         return build()
-    given = {"targets": targets, "task": task, **reading}
-    asked = {name: value for name, value in given.items() if value is not None}
-    path = _path(cached[0], options, root, cached[1], repr(sorted(asked.items())) if asked else "")
+    said = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in given.items()
+        if value is not None
+    }
+    path = _path(cached[0], options, root, cached[1], repr(sorted(said.items())) if said else "")
     if not path.exists():
         with locked(path):
             if not path.exists():  # another process may have made it while this one waited
@@ -122,6 +164,33 @@ def load(
     tensors, metadata = load_tensors(path)
     plain = json.loads(metadata.get("task", "null"))
     return GraphUnion.from_tensors(tensors, metadata["name"], plain and Task.from_json(plain))
+
+
+def encoded(
+    raw: RawGraphs,
+    encoder: Encoder,
+    options: UnionOptions,
+    progress: Callable[[float], None] | None = None,
+) -> GraphUnion:
+    """Graphs in the form that options ask for."""
+    lift = options.lift
+    if lift is not None and lift.refuse is not None:
+        lift.refuse(raw.name, raw.pair_index, raw.node_ptr)
+    union = encoder.encode(
+        raw,
+        compress=options.compress,
+        triangles=options.triangles,
+        pair_code=options.pair_code,
+    )
+    return union if lift is None else union.lifted(lift, progress)
+
+
+def with_target(raw: RawGraphs, task: Task | None) -> RawGraphs:
+    """The graphs that have a value of some target; all of them where there is no task."""
+    if task is None:
+        return raw
+    there = task.present(task.encode(raw.targets)).any(1)
+    return raw if bool(there.all()) else raw.select(there.nonzero()[:, 0])
 
 
 def fit_encoder(
@@ -157,7 +226,7 @@ def prepared_path(
 ) -> Path:
     """Where the cache of a registered data set with these options is."""
     features = features or DATASETS[name].features
-    return _path(name, _Options(features, compress, triangles, pair_code, lift), root)
+    return _path(name, UnionOptions(features, compress, triangles, pair_code, lift), root)
 
 
 def _name_and_file(
@@ -175,39 +244,16 @@ def _name_and_file(
 
 
 def _path(
-    name: str, options: _Options, root: str | Path, file: Path | None = None, asked: str = ""
+    name: str, options: UnionOptions, root: str | Path, file: Path | None = None, asked: str = ""
 ) -> Path:
     return Path(root) / "prepared" / f"{options.key(name, file, asked)}.safetensors"
+
+
+def _usual(source: Any) -> str:
+    """The features that are read of a source unless others are named."""
+    return DATASETS[source].features if isinstance(source, str) and source in DATASETS else "all"
 
 
 def _names(targets: str | Sequence[str]) -> list[str] | None:
     names = [targets] if isinstance(targets, str) else list(targets)
     return None if names == ["all"] else names
-
-
-def _build(
-    raw: RawGraphs,
-    options: _Options,
-    targets: Sequence[str] | None,
-    task: str | None,
-    progress: Callable[[float], None],
-) -> GraphUnion:
-    if options.lift is not None and options.lift.refuse is not None:
-        options.lift.refuse(raw.name, raw.pair_index, raw.node_ptr)
-    encoder = fit_encoder(raw, features=options.features, targets=targets, task=task)
-    if encoder.task is not None:
-        present = encoder.task.present(encoder.task.encode(raw.targets)).any(1)
-        if not bool(present.all()):
-            warnings.warn(
-                f"{int((~present).sum())} of {raw.num_graphs} graphs of {raw.name} have no target "
-                "and are left out.",
-                stacklevel=4,
-            )
-            raw = raw.select(present.nonzero()[:, 0])
-    union = encoder.encode(
-        raw,
-        compress=options.compress,
-        triangles=options.triangles,
-        pair_code=options.pair_code,
-    )
-    return union if options.lift is None else union.lifted(options.lift, progress)

@@ -29,18 +29,6 @@ def drawn_folds(dataset: str, y: Tensor, num_folds: int = 10, seed: int = 0) -> 
     return stratified_folds(y, num_folds, seed)
 
 
-def choose_folds(
-    dataset: str, splits: Path | str | None, y: Tensor, folds: int, *, seed: int
-) -> Tensor:
-    """The test fold of every graph, from a folder of published ones or drawn ``[G]``."""
-    y = y.cpu()
-    if splits is None:
-        return drawn_folds(dataset, y, folds, seed)
-    fold = read_folds(splits, y.numel())
-    check_folds(fold, y)
-    return fold
-
-
 def stratified_folds(y: Tensor, num_folds: int = 10, seed: int = 0) -> Tensor:
     """The fold in which each graph is held out, with every class spread evenly.
 

@@ -1,5 +1,6 @@
 """Experiments by name: a model on a data set, with all settings resolved."""
 
+from lgan.experiment.reading import Reading
 from lgan.experiment.run import (
     factory,
     network_spec,
@@ -11,7 +12,7 @@ from lgan.experiment.run import (
     with_data_options,
 )
 from lgan.experiment.settings import BASE, OWN_DATA, Settings, default_options, settings_for
-from lgan.experiment.source import Reading, ReadSource, stored_model
+from lgan.experiment.source import ReadSource, stored_model
 
 __all__ = [
     "BASE",

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from lgan.data import RawGraphs, load, node_features
+from lgan.experiment.reading import Reading
 from lgan.experiment.settings import Settings
 from lgan.graph import GraphUnion
 from lgan.train import CVResult, OnEpoch, Variant, cross_validate_variants
@@ -46,29 +47,38 @@ def network_spec(model: str) -> NetworkSpec:
 
 def prepare(
     settings: Settings,
+    source: str | None = None,
+    reading: Reading | None = None,
     *,
-    root: str | Path = "data",
-    mirror: str | Path | None = None,
-    seed: int = 0,
     device: torch.device | str = "cpu",
     progress: Progress | None = None,
 ) -> GraphUnion:
     """The data set in the form the network reads, checked, on the device to train on.
 
     A data set larger than the memory budget stays in main memory.
+
+    Args:
+        settings: Model and training.
+        source: Name or path of the data set; that of the settings unless given.
+        reading: What is said of it beyond its name.
+        device: Where to train.
+        progress: Called with the fraction read.
     """
+    reading = reading or Reading()
     spec = network_spec(settings.model)
     union = load(
-        settings.dataset,
-        root=root,
-        mirror=mirror,
+        source or settings.dataset,
+        task=reading.task,
+        root=reading.root,
+        mirror=reading.mirror,
         features=settings.features,
         compress=settings.compress,
         triangles=spec.triangles,
         pair_code=settings.pair_code,
         lift=None if spec.lift is None else spec.lift(settings.options),
-        seed=seed,
+        seed=reading.seed,
         progress=progress,
+        **{name: value for name, value in reading.given.items() if name != "columns"},
     )
     return checked_and_placed(union, settings, device)
 

@@ -2,15 +2,17 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from statistics import mean
 from typing import Any, TypeVar
 
 import torch
+from torch import Tensor
 
-from lgan.data import choose_folds
-from lgan.experiment import Settings, network_spec, prepare, settings_for, variant
+from lgan.experiment import Reading, Settings, network_spec, prepare, settings_for, variant
 from lgan.sweep.trial import Outcome
+from lgan.task import METRICS, Metric
 from lgan.train import Curves, CVResult, cross_validate_variants, over_seeds
 
 __all__ = ["Batch", "evaluate"]
@@ -24,34 +26,32 @@ class Batch:
 
     Attributes:
         model: Name of the model.
-        dataset: Name of the data set.
+        source: Name or path of the data set.
         params: Settings of every trial; those that change shapes agree.
         fixed: Settings that all trials share.
         objective: ``gin`` or ``fair``.
-        folds: Number of stratified folds.
-        splits: Folder of published folds instead.
+        folds: Number of stratified folds, or the test fold of every graph.
+        metric: Name of the metric, see :func:`lgan.cross_validate`.
         seed: Seed of folds, weights and batches.
         seeds: Trainings of every trial, side by side; its objective is their mean. They differ in
             initial weights and dropout and share the batches.
         device: Where to compute.
-        root: Folder for prepared data.
-        mirror: Folder or address of the archives.
+        reading: What is said of the source beyond its name; its seed is that of the batch.
         medians: By number of epochs, the value that finished trials reached half the time: where
             all trials of the batch are below, it is stopped.
     """
 
     model: str
-    dataset: str
+    source: str
     params: list[dict[str, Any]]
     fixed: dict[str, Any] = field(default_factory=dict)
     objective: str = "gin"
-    folds: int = 10
-    splits: str | None = None
+    folds: int | list[int] = 10
+    metric: str | None = None
     seed: int = 0
     seeds: int = 1
     device: str = "cpu"
-    root: str = "data"
-    mirror: str | None = None
+    reading: Reading = field(default_factory=Reading)
     medians: dict[int, float] = field(default_factory=dict)
 
 
@@ -93,21 +93,17 @@ def evaluate(batch: Batch) -> list[Outcome]:
     settings = [_settings(batch, params, seed) for params in batch.params for seed in seeds]
     watch: _Watch | None = None
     try:
-        union = prepare(
-            settings[0],
-            root=batch.root,
-            mirror=batch.mirror,
-            seed=batch.seed,
-            device=batch.device,
-        )
-        fold = choose_folds(batch.dataset, batch.splits, union.y, batch.folds, seed=batch.seed)
-        epochs = settings[0].training.epochs
-        watch = _Watch(batch, int(fold.max()) + 1, epochs)
+        reading = replace(batch.reading, seed=batch.seed)
+        union = prepare(settings[0], batch.source, reading, device=batch.device)
+        folds = batch.folds if isinstance(batch.folds, int) else torch.tensor(batch.folds)
+        number = folds if isinstance(folds, int) else int(folds.max()) + 1
+        watch = _Watch(batch, number, settings[0].training.epochs)
         spec = network_spec(batch.model)
         results = cross_validate_variants(
             [variant(s, union) for s in settings],
             union,
-            folds=fold,
+            folds=folds,
+            metric=batch.metric,
             fair=batch.objective == "fair",
             captured=spec.captured,
             rows=None if spec.rows is None else spec.rows(union),
@@ -140,7 +136,7 @@ def checkpoints(epochs: int) -> list[int]:
 
 
 def _settings(batch: Batch, params: Mapping[str, Any], seed: int) -> Settings:
-    settings = settings_for(batch.model, batch.dataset, **{**batch.fixed, **params})
+    settings = settings_for(batch.model, Path(batch.source).name, **{**batch.fixed, **params})
     return settings.with_seed(seed)
 
 
@@ -154,8 +150,9 @@ def _so_far(curves: Curves, k: int, folds: int, epoch: int, *, fair: bool) -> fl
     first = k * folds * (2 if fair else 1)
     if fair:
         # Behind the models of the rule `gin` come those with an inner hold-out: the next fold.
-        return float(curves.validation[first + folds : first + 2 * folds, :epoch].amax(1).mean())
-    return float(curves.test[first : first + folds, :epoch].mean(0).max())
+        return _inner(curves.validation[first + folds : first + 2 * folds, :epoch], curves.metric)
+    means = curves.test[first : first + folds, :epoch].nanmean(0)
+    return float((_sign(curves.metric) * means).max())
 
 
 def _outcome(
@@ -165,7 +162,13 @@ def _outcome(
     if not all(result.loss.isfinite().all() for result in results):
         message = "Training is no longer finite: the loss or an output is NaN or infinite."
         return Outcome("failed", message=message, seconds=seconds)
-    value = mean(_inner(r) if objective == "fair" else r.selected("gin").mean for r in results)
+    metric = METRICS[results[0].metric]
+    value = mean(
+        _inner(result.inner_validation, metric)
+        if objective == "fair"
+        else _sign(metric) * result.selected("gin").mean
+        for result in results
+    )
     return Outcome(
         state="done",
         value=value,
@@ -175,6 +178,10 @@ def _outcome(
     )
 
 
-def _inner(result: CVResult) -> float:
-    """The mean best accuracy on the inner hold-outs."""
-    return float(result.inner_validation.amax(1).mean())
+def _inner(validation: Tensor, metric: Metric) -> float:
+    """The mean over folds of the best epoch on the inner hold-outs ``[folds, epochs]``."""
+    return float((_sign(metric) * validation).amax(1).nanmean())
+
+
+def _sign(metric: Metric) -> int:
+    return 1 if metric.higher_is_better else -1

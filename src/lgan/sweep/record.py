@@ -24,6 +24,9 @@ class Head:
         space: Choices by setting.
         fixed: All other settings, which the trials share; in early records those given.
         folds: Number of folds drawn, or the name of the folder of published ones.
+        split: How folds are made; see :class:`lgan.data.Split`.
+        metric: Name of the metric that the objective is a mean of.
+        asked: What was said of the source beyond its name, by option.
         seed: Seed of folds, weights and proposals.
         sampler: ``random``, ``grid`` or ``tpe``.
         seeds: Trainings of every trial, whose mean is its objective.
@@ -38,11 +41,17 @@ class Head:
     seed: int
     sampler: str
     seeds: int = 1
+    split: str = "stratified"
+    metric: str = "accuracy"
+    asked: dict[str, Any] = field(default_factory=dict)
 
     def check_same(self, before: dict[str, Any], where: str) -> None:
         """Refuse to go on with another search than the one begun."""
         now = _flat(json.loads(json.dumps(asdict(self))))
-        before = _flat({"seeds": Head.seeds, **before})
+        # Early records name neither seeds nor metric, and published folds by their folder alone.
+        split = Head.split if str(before["folds"]).isdigit() else f"published:{before['folds']}"
+        usual = {"seeds": Head.seeds, "split": split, "metric": Head.metric, "asked": {}}
+        before = _flat({**usual, **before})
         names = dict.fromkeys([*now, *before])
         changed = [name for name in names if before.get(name) != now.get(name)]
         if changed:

@@ -9,10 +9,10 @@ __all__ = ["OBJECTIVES", "Outcome", "State", "Trial"]
 State = Literal["running", "done", "pruned", "failed"]
 
 OBJECTIVES = {
-    "gin": "mean held-out accuracy at the one epoch where it is best. Optimistic: epoch and "
+    "gin": "mean of the held-out metric at the one epoch where it is best. Optimistic: epoch and "
     "settings are chosen on the very folds that are reported.",
-    "fair": "mean accuracy on the inner hold-out, each fold at its own best epoch. The test folds "
-    "take no part in the choice.",
+    "fair": "mean of the metric on the inner hold-out, each fold at its own best epoch. The test "
+    "folds take no part in the choice.",
 }
 
 
@@ -22,7 +22,8 @@ class Outcome:
 
     Attributes:
         state: ``done``, ``pruned`` or ``failed``.
-        value: The objective, from 0 to 1; of a pruned trial up to where it was stopped.
+        value: The objective, of which more is better: an error counts with a minus sign. Of a
+            pruned trial up to where it was stopped.
         results: Mean and deviation over folds by rule.
         progress: The objective so far by number of epochs.
         seconds: Time of the batch it ran in.

@@ -1,0 +1,62 @@
+"""What a user says of a source beyond its name or path."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from lgan.data import RawGraphs, load_raw
+from lgan.data.molecule_features import MoleculeFeatures
+
+__all__ = ["Reading"]
+
+# What says where a source is, or what its targets mean, and not how it is read.
+ELSEWHERE = ("task", "root", "mirror", "seed")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a user says of a source beyond its name or path; see :func:`lgan.data.load_raw`.
+
+    Attributes:
+        targets: Columns to predict; by default the only one there is, none for an empty tuple.
+        task: Kind of task, where the values would suggest another.
+        columns: Further columns, for groups or splits.
+        smiles_column: The column that holds molecules.
+        molecules: How molecules become graphs.
+        node_features: Attributes of nodes to read of networkx graphs; all unless given.
+        edge_features: Attributes of their edges, likewise.
+        symmetrise: Read directed graphs as undirected ones.
+        root: Folder for downloads and caches.
+        mirror: Folder or address that holds archives.
+        seed: Seed of generated sets.
+    """
+
+    targets: tuple[str, ...] | None = None
+    task: str | None = None
+    columns: tuple[str, ...] = ()
+    smiles_column: str | None = None
+    molecules: MoleculeFeatures | None = None
+    node_features: tuple[str, ...] | None = None
+    edge_features: tuple[str, ...] | None = None
+    symmetrise: bool = False
+    root: str | Path = "data"
+    mirror: str | Path | None = None
+    seed: int = 0
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What was said of the source, as options of :func:`lgan.data.load_raw`."""
+        said = {f.name: (getattr(self, f.name), f.default) for f in fields(self)}
+        return {
+            name: value
+            for name, (value, usual) in said.items()
+            if value != usual and name not in ELSEWHERE
+        }
+
+    def raw(self, source: str, progress: Callable[[float], None] | None = None) -> RawGraphs:
+        """The graphs of a source."""
+        return load_raw(
+            source, root=self.root, mirror=self.mirror, seed=self.seed, progress=progress,
+            **self.given,
+        )  # fmt: skip
