@@ -25,14 +25,15 @@ def _loss(weight: Tensor, bias: Tensor, step: int) -> Tensor:
 @pytest.mark.parametrize("backend", ["numba", "torch"])
 @pytest.mark.parametrize("decay", [DECAY, 0.0])
 @pytest.mark.parametrize("own", [False, True], ids=["one schedule", "own schedules"])
-def test_each_model_moves_as_with_torch_adam(decay, backend, own):
+@pytest.mark.parametrize("reference", [torch.optim.Adam, torch.optim.AdamW])
+def test_each_model_moves_as_with_torch(reference, decay, backend, own):
     model = Stacked()
     alone = [
         [p[k].detach().clone().requires_grad_() for p in model.parameters()] for k in range(MODELS)
     ]
-    mine = StackedAdam(model, LR, decay)
+    mine = StackedAdam(model, LR, decay, decoupled=reference is torch.optim.AdamW)
     theirs = [
-        torch.optim.Adam(
+        reference(
             alone[k],
             lr=float(LR[k]),
             weight_decay=float(torch.as_tensor(decay).expand(MODELS)[k]),

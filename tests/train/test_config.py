@@ -13,12 +13,35 @@ def test_defaults_are_the_protocol_of_xu_et_al():
 
 
 def test_learning_rate_halves_every_so_many_epochs():
-    config = TrainConfig(lr=0.08, lr_halving=3)
-    assert [config.lr_at(epoch) for epoch in (0, 2, 3, 5, 6)] == [0.08, 0.08, 0.04, 0.04, 0.02]
+    config = TrainConfig(lr_halving=3)
+    assert [config.lr_factor(epoch) for epoch in (0, 2, 3, 5, 6)] == [1, 1, 0.5, 0.5, 0.25]
 
 
 def test_learning_rate_without_halving_stays():
-    assert TrainConfig(lr=0.5, lr_halving=0).lr_at(10_000) == 0.5
+    assert TrainConfig(lr_halving=0).lr_factor(10_000) == 1
+
+
+@pytest.mark.parametrize(("warmup", "rise"), [(0.0, 0), (0.01, 1), (0.25, 5)])
+@pytest.mark.parametrize("schedule", ["cosine", "halving"])
+def test_schedules_are_those_of_torch(schedule, warmup, rise):
+    from torch.optim import lr_scheduler
+
+    epochs = 20
+    config = TrainConfig(
+        epochs=epochs, lr=0.3, schedule=schedule, warmup=warmup, lr_halving=epochs + 1
+    )
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=config.lr)
+    after = lr_scheduler.CosineAnnealingLR(optimizer, epochs - rise)
+    if schedule == "halving":
+        after = lr_scheduler.ConstantLR(optimizer, factor=1)
+    if rise:
+        rising = lr_scheduler.LinearLR(optimizer, start_factor=1 / (rise + 1), total_iters=rise)
+        after = lr_scheduler.SequentialLR(optimizer, [rising, after], milestones=[rise])
+    for epoch in range(epochs):
+        expected = optimizer.param_groups[0]["lr"]
+        assert config.lr * config.lr_factor(epoch) == pytest.approx(expected, rel=1e-12)
+        optimizer.step()
+        after.step()
 
 
 @pytest.mark.parametrize(
@@ -38,6 +61,11 @@ def test_learning_rate_without_halving_stays():
         ("average", -0.1, "`average` must be at least 0 and below 1, got -0.1"),
         ("average", 1.0, "`average` must be at least 0 and below 1, got 1.0"),
         ("average", math.nan, "`average` must be at least 0 and below 1, got nan"),
+        ("optimizer", "sgd", "`optimizer` must be one of .*adamw.*got 'sgd'"),
+        ("schedule", "linear", "`schedule` must be one of .*cosine.*got 'linear'"),
+        ("warmup", 1.0, "`warmup` must be at least 0 and below 1, got 1.0"),
+        ("window", 0, "`window` must be 1 or more, got 0"),
+        ("patience", -1, "`patience` must be 0 or more, got -1"),
         ("weight_decay", math.nan, "`weight_decay` must be 0 or more, finite, got nan"),
     ],
 )

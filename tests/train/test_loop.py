@@ -90,7 +90,7 @@ def _plain_training(
     optimizer = torch.optim.Adam(model.parameters(), weight_decay=CONFIG.weight_decay)
     losses = torch.zeros(CONFIG.epochs)
     for epoch in range(CONFIG.epochs):
-        optimizer.param_groups[0]["lr"] = CONFIG.lr_at(epoch)
+        optimizer.param_groups[0]["lr"] = CONFIG.lr * CONFIG.lr_factor(epoch)
         for ids in epoch_batches(
             fold,
             iterations=CONFIG.iterations,

@@ -23,18 +23,20 @@ def adam(
 ) -> None:
     """Update some of the elements and clear their gradients.
 
-    The constants are the schedule's factor of the learning rates, ``1 - beta1``, ``beta2``,
-    ``1 - beta2``, ``eps`` and the reciprocal of the correction of the root, in the type of the
+    The constants are the schedule's factor of the learning rates over the correction of the mean,
+    ``1 - beta1``, ``beta2``, ``1 - beta2``, ``eps``, the reciprocal of the correction of the root,
+    and the factors of the weight decay in the gradient and in the value, in the type of the
     values, so that nothing is widened.
     """
-    rate, new, keep, fresh, eps, root = constants
+    rate, new, keep, fresh, eps, root, penalty, shrink = constants
     value, grad, mean = value[start:stop], grad[start:stop], mean[start:stop]
     square, lr, weight_decay = square[start:stop], lr[start:stop], weight_decay[start:stop]
     for i in range(value.size):
-        g = grad[i] + weight_decay[i] * value[i]
+        decay = weight_decay[i] * value[i]
+        g = grad[i] + penalty * decay
         m = mean[i] + new * (g - mean[i])
         s = keep * square[i] + fresh * g * g
         grad[i] = 0
         mean[i] = m
         square[i] = s
-        value[i] -= rate * lr[i] * m / (np.sqrt(s) * root + eps)
+        value[i] -= lr[i] * (rate * m / (np.sqrt(s) * root + eps) + shrink * decay)

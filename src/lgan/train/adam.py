@@ -12,18 +12,25 @@ class StackedAdam:
     """Adam (Kingma and Ba, 2015) on stacked parameters laid out as one long vector.
 
     One vector means a handful of operations a step instead of a handful per parameter. The
-    update is that of ``torch.optim.Adam``; every element knows the settings of its model.
+    update is that of ``torch.optim.Adam`` or, decoupled, ``torch.optim.AdamW``; every element
+    knows the settings of its model.
 
     Args:
         model: A stacked module, parameters ``[K, …]``, which become views of the vector.
         lr: Learning rate, one or one per model ``[K]``.
         weight_decay: L2 penalty, one or one per model ``[K]``.
+        decoupled: The weight decay shrinks the weights and is no part of the gradient.
     """
 
     beta1, beta2, eps = 0.9, 0.999, 1e-8
 
     def __init__(
-        self, model: nn.Module, lr: float | Tensor, weight_decay: float | Tensor = 0.0
+        self,
+        model: nn.Module,
+        lr: float | Tensor,
+        weight_decay: float | Tensor = 0.0,
+        *,
+        decoupled: bool = False,
     ) -> None:
         self.parameters = parameters = list(model.parameters())
         self.value = torch.cat([p.detach().flatten() for p in parameters])
@@ -34,6 +41,7 @@ class StackedAdam:
         self.lr = _per_element(lr, parameters)
         self.weight_decay = _per_element(weight_decay, parameters)
         self.decays = bool((self.weight_decay > 0).any())
+        self.decoupled = decoupled
         start = 0
         for p in parameters:
             stop = start + p.numel()
@@ -50,27 +58,29 @@ class StackedAdam:
         """
         self.steps += 1
         root = (1 - self.beta2**self.steps).sqrt().to(self.value.dtype)
+        lr, scale = self.lr, torch.as_tensor(scale, device=self.value.device)
+        if scale.dim() > 0:
+            lr, scale = lr * _per_element(scale, self.parameters), torch.ones_like(self.steps)
         rate = (scale / (1 - self.beta1**self.steps)).to(self.value.dtype)
         if ops.compiled(self.value):
-            self._compiled_step(rate, root)
+            self._compiled_step(lr, scale, rate, root)
             return
-        rate = rate if rate.dim() == 0 else _per_element(rate, self.parameters)
-        if self.decays:
+        if self.decays and self.decoupled:
+            self.value.addcmul_(lr * self.weight_decay, self.value * -scale.to(self.value.dtype))
+        elif self.decays:
             self.grad.addcmul_(self.weight_decay, self.value)
         self.mean.lerp_(self.grad, 1 - self.beta1)
         self.square.mul_(self.beta2).addcmul_(self.grad, self.grad, value=1 - self.beta2)
         change = self.mean / self.square.sqrt().div_(root).add_(self.eps)
-        self.value.sub_(change.mul_(self.lr).mul_(rate))
+        self.value.sub_(change.mul_(lr).mul_(rate))
         self.grad.zero_()
 
-    def _compiled_step(self, rate: Tensor, root: Tensor) -> None:
+    def _compiled_step(self, lr: Tensor, scale: Tensor, rate: Tensor, root: Tensor) -> None:
         from lgan.ops.numba_adam import adam
         from lgan.ops.threads import by_planes
 
-        lr = self.lr
-        if rate.dim() > 0:
-            lr, rate = lr * _per_element(rate, self.parameters), torch.ones(())
-        constants = (rate, 1 - self.beta1, self.beta2, 1 - self.beta2, self.eps, 1 / root)
+        decay = (0, scale) if self.decoupled else (1, 0)
+        constants = (rate, 1 - self.beta1, self.beta2, 1 - self.beta2, self.eps, 1 / root, *decay)
         arrays = [t.numpy() for t in (self.value, self.grad, self.mean, self.square, lr,
                   self.weight_decay, self.value.new_tensor(constants))]  # fmt: skip
         by_planes(lambda a, b: adam(*arrays, a, b), self.value.numel(), self.value.numel())

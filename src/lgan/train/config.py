@@ -6,8 +6,10 @@ from typing import Literal, get_args
 
 import torch
 
-__all__ = ["ClassWeight", "Precision", "TrainConfig"]
+__all__ = ["ClassWeight", "Optimizer", "Precision", "Schedule", "TrainConfig"]
 
+Optimizer = Literal["adam", "adamw"]
+Schedule = Literal["halving", "cosine"]
 Precision = Literal["float32", "bfloat16"]
 ClassWeight = Literal["none", "balanced"]
 
@@ -20,11 +22,20 @@ class TrainConfig:
         epochs: Number of epochs.
         iterations: Steps in an epoch; 0 means one pass over the training part.
         batch_size: Graphs in a batch of one model.
-        lr: Learning rate of Adam.
+        optimizer: ``"adam"``, whose weight decay is an L2 penalty, or ``"adamw"``, whose weight
+            decay shrinks the weights beside the step (Loshchilov and Hutter, 2019).
+        lr: Learning rate, the largest of the schedule.
+        schedule: ``"halving"``, or ``"cosine"``: half a cosine from ``lr`` towards 0 at ``epochs``.
         lr_halving: Epochs after which the learning rate is halved, again and again; 0 for never.
-        weight_decay: L2 penalty.
+        warmup: Share of the epochs, at least one, over which the learning rate rises linearly
+            before the schedule begins; 0 for none.
+        weight_decay: L2 penalty, or decay of the weights.
         average: Share of the past in the running mean, over epochs, of the weights; what is tested
             and kept is that mean. 0 tests the last weights.
+        window: Epochs over which the held-out metric is averaged, up to and with an epoch, before
+            an epoch is chosen by it.
+        patience: Epochs without improvement of that average after which all models stop together;
+            0 for never.
         seed: Fixes initial weights, batches and dropout.
         memory_budget: Bytes that the activations of models side by side may take; 0 for what
             :meth:`budget_on` finds sensible.
@@ -37,21 +48,29 @@ class TrainConfig:
     epochs: int = 350
     iterations: int = 50
     batch_size: int = 32
+    optimizer: Optimizer = "adam"
     lr: float = 0.01
+    schedule: Schedule = "halving"
     lr_halving: int = 50
+    warmup: float = 0.0
     weight_decay: float = 0.0
     average: float = 0.0
+    window: int = 1
+    patience: int = 0
     seed: int = 0
     memory_budget: int = 0
     precision: Precision = "float32"
     class_weight: ClassWeight = "none"
 
     def __post_init__(self) -> None:
-        counts = {"epochs": 1, "iterations": 0, "batch_size": 1, "lr_halving": 0}
-        for name, least in (counts | {"seed": 0, "memory_budget": 0}).items():
+        least_counts = {"epochs": 1, "iterations": 0, "batch_size": 1, "lr_halving": 0,
+                        "window": 1, "patience": 0, "seed": 0, "memory_budget": 0}  # fmt: skip
+        for name, least in least_counts.items():
             if getattr(self, name) < least:
                 raise ValueError(f"`{name}` must be {least} or more, got {getattr(self, name)}.")
-        for name, known in (("precision", Precision), ("class_weight", ClassWeight)):
+        words = {"optimizer": Optimizer, "schedule": Schedule, "precision": Precision,
+                 "class_weight": ClassWeight}  # fmt: skip
+        for name, known in words.items():
             if getattr(self, name) not in get_args(known):
                 raise ValueError(
                     f"`{name}` must be one of {get_args(known)}, got {getattr(self, name)!r}."
@@ -60,8 +79,10 @@ class TrainConfig:
             raise ValueError(f"`lr` must be positive and finite, got {self.lr}.")
         if not 0 <= self.weight_decay < math.inf:
             raise ValueError(f"`weight_decay` must be 0 or more, finite, got {self.weight_decay}.")
-        if not 0 <= self.average < 1:
-            raise ValueError(f"`average` must be at least 0 and below 1, got {self.average}.")
+        for name in ("average", "warmup"):
+            if not 0 <= getattr(self, name) < 1:
+                value = getattr(self, name)
+                raise ValueError(f"`{name}` must be at least 0 and below 1, got {value}.")
 
     def budget_on(self, device: torch.device) -> int:
         """The memory budget on a device: as given, or three quarters of what a GPU has free.
@@ -74,6 +95,11 @@ class TrainConfig:
             return torch.cuda.mem_get_info(device)[0] * 3 // 4
         return 4 << 30
 
-    def lr_at(self, epoch: int) -> float:
-        """The learning rate of an epoch, counted from 0."""
-        return self.lr * 0.5 ** (epoch // self.lr_halving if self.lr_halving else 0)
+    def lr_factor(self, epoch: int) -> float:
+        """The learning rate of an epoch, counted from 0, as a share of ``lr``."""
+        rise = max(1, round(self.warmup * self.epochs)) if self.warmup else 0
+        if epoch < rise:
+            return (epoch + 1) / (rise + 1)
+        if self.schedule == "cosine":
+            return (1 + math.cos(math.pi * (epoch - rise) / (self.epochs - rise))) / 2
+        return 0.5 ** (epoch // self.lr_halving if self.lr_halving else 0)

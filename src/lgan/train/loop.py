@@ -42,7 +42,9 @@ __all__ = [
 ]
 
 # Settings in which models side by side may differ.
-PER_MODEL_SETTINGS = ("lr", "lr_halving", "weight_decay", "average", "seed")
+PER_MODEL_SETTINGS = (
+    "lr", "schedule", "lr_halving", "warmup", "weight_decay", "average", "seed",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -212,7 +214,7 @@ def train_together(
     model = stack(models).to(device).train()
     rates = torch.tensor([v.config.lr for v in chosen], dtype=torch.float64)
     decays = torch.tensor([v.config.weight_decay for v in chosen], dtype=torch.float64)
-    optimizer = StackedAdam(model, rates, decays)
+    optimizer = StackedAdam(model, rates, decays, decoupled=config.optimizer == "adamw")
     mean = RunningMean(model, [v.config.average for v in chosen])
     seen = torch.stack([job.train for job in jobs])
     measured = union.known_task.metric(metric or default_metric(union))
@@ -349,9 +351,10 @@ def _shared_config(variants: Sequence[Variant]) -> TrainConfig:
 
 def _schedule(chosen: Sequence[Variant], epoch: int) -> Tensor:
     """Factor of the learning rates, one for all models where they agree, or one each ``[K]``."""
-    factors = [variant.config.lr_at(epoch) / variant.config.lr for variant in chosen]
-    halving = {variant.config.lr_halving for variant in chosen}
-    return torch.tensor(factors[0] if len(halving) == 1 else factors, dtype=torch.float64)
+    configs = [variant.config for variant in chosen]
+    factors = [config.lr_factor(epoch) for config in configs]
+    schedules = {(config.schedule, config.lr_halving, config.warmup) for config in configs}
+    return torch.tensor(factors[0] if len(schedules) == 1 else factors, dtype=torch.float64)
 
 
 def _state(
