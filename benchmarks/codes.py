@@ -14,7 +14,7 @@ from benchmarks.training import Training, no_graphs, train_beside
 from lgan.data import DATASETS, load
 from lgan.graph.pair_codes import pair_codes
 from lgan.nn import LGAN
-from lgan.train.loop import Job
+from lgan.train.jobs import Job
 
 __all__ = ["codes"]
 

@@ -18,7 +18,7 @@ from benchmarks.training import PEER, Training, dense_operations, train_beside
 from lgan.data import stratified_folds
 from lgan.nn import LGAN
 from lgan.train.environment import peak_memory
-from lgan.train.loop import held_out_job
+from lgan.train.jobs import held_out_job
 
 __all__ = ["cross_validation"]
 

@@ -12,7 +12,7 @@ from benchmarks.sets import load_both
 from benchmarks.training import PEER, Training, no_graphs, train_beside
 from lgan.nn import LGAN
 from lgan.nn.lgan_conv import Comb
-from lgan.train.loop import Job
+from lgan.train.jobs import Job
 
 __all__ = ["epoch"]
 

@@ -12,7 +12,9 @@ from benchmarks.measure import OURS, synchronize
 from lgan import ops
 from lgan.graph import GraphUnion
 from lgan.train import TrainConfig
-from lgan.train.loop import Curves, Job, Variant, train_together
+from lgan.train.curves import Curves
+from lgan.train.jobs import Job, Variant
+from lgan.train.loop import train_together
 
 __all__ = ["Training", "dense_operations", "train_beside"]
 

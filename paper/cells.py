@@ -39,6 +39,7 @@ class Cell:
         independent: Whether its seeds share no initial weights.
         settings: What it was measured with.
         records: The files it comes from, one a seed.
+        members: Models of a fold that were averaged, where that are not all inner folds.
     """
 
     mean: float
@@ -50,6 +51,7 @@ class Cell:
     independent: bool
     settings: dict[str, Any]
     records: tuple[Path, ...]
+    members: int | None = None
 
     @property
     def seeds(self) -> int:
@@ -58,7 +60,8 @@ class Cell:
 
     def __str__(self) -> str:
         seeds = f" ×{self.seeds}{'' if self.independent else '°'}" if self.seeds > 1 else ""
-        return f"{self.mean:.1f} ± {self.std:.1f}{seeds}{'' if self.published_folds else ' ‡'}"
+        few = "" if self.members is None else f" ({self.members} members)"
+        return f"{self.mean:.1f} ± {self.std:.1f}{seeds}{few}{'' if self.published_folds else ' ‡'}"
 
 
 def groups(runs: Iterable[Run]) -> list[list[Run]]:
@@ -66,7 +69,8 @@ def groups(runs: Iterable[Run]) -> list[list[Run]]:
     found: dict[tuple[object, ...], list[Run]] = defaultdict(list)
     for run in runs:
         settings = json.dumps(run.settings, sort_keys=True)
-        found[run.model, run.dataset, settings, run.folds, run.independent_seeds].append(run)
+        key = (run.model, run.dataset, settings, run.folds, run.independent_seeds, run.members)
+        found[key].append(run)
     return list(found.values())
 
 
@@ -94,20 +98,22 @@ def measure(group: Sequence[Run], rule: str) -> Cell | None:
     runs = [newest[seed] for seed in sorted(newest)]
     by_seed = [[100 * share for share in run.results[rule]] for run in runs]
     folds = tuple(fmean(values) for values in zip(*by_seed, strict=True))
+    members = runs[0].members
     return Cell(
         mean=fmean(folds),
         std=fmean(pstdev(values) for values in by_seed),
         folds=folds,
         fold_key=runs[0].folds,
-        test_share=runs[0].inner_share if rule == "fair" else runs[0].test_share,
+        test_share=runs[0].inner_share if rule in ("fair", "bagged") else runs[0].test_share,
         published_folds=runs[0].published_folds,
         independent=all(run.independent_seeds for run in runs),
         settings=runs[0].settings,
         records=tuple(run.path for run in runs),
+        members=members if rule == "bagged" and 0 < members < len(folds) - 1 else None,
     )
 
 
-def _rank(group: list[Run]) -> tuple[bool, bool, bool, int, str, str]:
+def _rank(group: list[Run]) -> tuple[bool, bool, bool, int, int, str, str]:
     first = group[0]
     newest = max(run.time for run in group)
     name = max(run.path.name for run in group)  # two runs of one moment: by name, always the same
@@ -116,6 +122,7 @@ def _rank(group: list[Run]) -> tuple[bool, bool, bool, int, str, str]:
         _is_default(first),
         first.independent_seeds,
         len({run.seed for run in group}),
+        first.members,
         newest,
         name,
     )

@@ -46,6 +46,7 @@ class Run:
         environment: Versions, machine, time.
         seconds: Time of the training.
         compress: Whether twins were merged.
+        members: Models of a fold that the rule ``bagged`` averages; 0 where there are none.
     """
 
     path: Path
@@ -60,6 +61,7 @@ class Run:
     environment: dict[str, Any]
     seconds: float
     compress: bool = True
+    members: int = 0
 
     @property
     def row(self) -> str:
@@ -151,6 +153,7 @@ def _read(path: Path) -> Run:
             environment=info.get("environment", {}),
             seconds=sum(plain["seconds"]),
             compress=bool(model.get("compress", True)),
+            members=int(plain.get("bagged_members", 0)),
         )
     except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
         raise ValueError(

@@ -20,7 +20,8 @@ from lgan.data import (
     triangle_pairs,
 )
 from lgan.experiment import Reading, Settings, factory, network_spec, prepare, settings_for
-from lgan.train.loop import Variant, held_out_job, train_together
+from lgan.train.jobs import Variant, held_out_job
+from lgan.train.loop import train_together
 from lgan.zoo import KernelSpec, model_spec
 from paper.json_records import read_record, write_record
 from paper.render import Grid

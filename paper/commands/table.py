@@ -120,7 +120,9 @@ def ablation(
     form: Format = None,
     as_json: options.Json = False,
     records: Records = Path("results/ablation"),
-    rule: Annotated[str, typer.Option(help="gin, fold-max or fair.", callback=_rule)] = "gin",
+    rule: Annotated[
+        str, typer.Option(help="gin, fold-max, fair or bagged.", callback=_rule)
+    ] = "gin",
 ) -> None:
     """What each part of LGAN is worth on each set.
 

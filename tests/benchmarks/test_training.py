@@ -4,7 +4,7 @@ import torch
 
 import lgan
 from benchmarks.training import PEER, Training, dense_operations, train_beside
-from lgan.train.loop import held_out_job
+from lgan.train.jobs import held_out_job
 
 
 def _training() -> Training:

@@ -18,7 +18,7 @@ TRAINING = [
 OPTIONS = {
     "demo": ["--epochs", "--folds", "--seed", "--output", "--json"],
     "train": TRAINING,
-    "cv": [*TRAINING, "--target", "--split", "--metric", "--fair", "--seeds"],
+    "cv": [*TRAINING, "--target", "--split", "--metric", "--fair", "--bagged", "--seeds"],
     "predict": [*SHARED, "--smiles", "--on-error", "--device", "--seed", "--output"],
     "explain": [
         *SHARED, "--dataset", "--index", "--smiles", "--class", "--method", "--steps", "--output",

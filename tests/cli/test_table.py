@@ -151,7 +151,7 @@ def test_a_cell_of_the_runtime_table_is_measured_in_a_child(lgan, tmp_path):
     ("arguments", "message"),
     [
         (["classification", "--format", "pdf"], "must be one of text, md, latex, csv"),
-        (["ablation", "--rule", "best"], "must be one of gin, fold-max, fair"),
+        (["ablation", "--rule", "best"], "must be one of gin, fold-max, fair, bagged"),
         (["expressivity", "--row", "x"], "unknown row 'x'"),
         (["runtime", "--model", "x"], "unknown model 'x'"),
         (["runtime", "--dataset", "x"], "unknown data set 'x'"),

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from lgan.train.selection import RULES
 from lgan.zoo import MODELS
 from paper.classification import COLUMNS, Classification
 from paper.missing import read_refusals
@@ -23,7 +24,7 @@ def _row(grid, name):
 def test_csv_has_a_row_for_every_model_set_and_rule(record, folder):
     record("a", [4, 3, 4, 4, 4], pair_code="full", inner=True)
     rows = _table(folder).csv_rows()
-    assert len(rows) == (len(MODELS) + 1) * len(COLUMNS) * 3
+    assert len(rows) == (len(MODELS) + 1) * len(COLUMNS) * len(RULES)
     assert len({tuple(row[:3]) for row in rows}) == len(rows)
     by_key = {tuple(row[:3]): row[3:] for row in rows}
     measured = by_key["lgan + full", "MUTAG", "gin"]
@@ -109,6 +110,25 @@ def test_the_records_of_the_repository_can_be_read():
     measured = [row for row in shown.csv_rows() if row[3]]
     assert {row[1] for row in measured if row[0].startswith("lgan")} >= set(COLUMNS[:-1])
     assert all(0 <= float(row[3]) <= 100 for row in measured)
+
+
+def test_averaged_members_have_a_table_of_their_own(record, folder):
+    """The runs with members make its cells, whatever runs there are without."""
+    record("a", [4] * 5, time="2026-02-01T00:00:00+00:00")
+    record("b", [3] * 5, bagged=4, lr=0.5)
+    record("c", [3] * 5, model="gin", bagged=2)
+    record("d", [4] * 5, model="wl", inner=True)
+    shown = _table(folder)
+    bagged = shown.grids()[1]
+    assert "rule bagged" in bagged.title
+    assert "strict nesting" in bagged.notes[0]
+    assert _row(bagged, "lgan")["MUTAG"] == "50.0 ± 0.0"
+    assert _row(bagged, "gin")["MUTAG"] == "50.0 ± 0.0 (2 members)"
+    assert _row(bagged, "wl")["MUTAG"].startswith("75.0 ± 0.0")  # kernels: as under `fair`
+    assert _row(bagged, "lgan")["PROTEINS"] == "not run"
+    rows = {(row[0], row[1]): row[3] for row in shown.csv_rows() if row[2] == "bagged"}
+    assert (rows["lgan", "MUTAG"], rows["gin", "MUTAG"]) == ("50.00", "50.00")
+    assert rows["lgan-res", "MUTAG"] == ""
 
 
 def test_changes_of_the_paper_s_layer_are_named(record, folder):

@@ -38,6 +38,14 @@ def test_the_first_of_equals_wins(head):
     assert SweepRecord(head(), trials).winner.number == 0
 
 
+def test_the_last_bit_decides_nothing(head):
+    values = (0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1, 0.7)
+    for order in ((0, 1), (1, 0)):
+        trials = [Trial(i, {}, Outcome("done", values[k])) for i, k in enumerate(order)]
+        assert SweepRecord(head(), trials).winner.number == 0
+    assert values[0] != values[1]
+
+
 def test_a_last_bit_does_not_decide_between_equals(head):
     trials = [Trial(0, {}, Outcome("done", 0.3)), Trial(1, {}, Outcome("done", 0.1 + 0.2))]
     assert trials[1].value > trials[0].value

@@ -9,7 +9,9 @@ from lgan import GraphUnion, TrainConfig
 from lgan.data import stratified_folds
 from lgan.train import predict
 from lgan.train.average import RunningMean
-from lgan.train.loop import Curves, Variant, held_out_job, train_together
+from lgan.train.curves import Curves
+from lgan.train.jobs import Variant, held_out_job
+from lgan.train.loop import train_together
 from lgan.train.stack import model_view, unstack
 
 CONFIG = TrainConfig(epochs=6, iterations=3, batch_size=12, lr_halving=2, seed=5)

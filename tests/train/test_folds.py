@@ -11,8 +11,11 @@ from lgan import CVResult, GraphUnion, TrainConfig, cross_validate
 from lgan.data import stratified_folds
 from lgan.train import cross_validate_variants
 from lgan.train import folds as folds_module
+from lgan.train import groups as groups_module
 from lgan.train.batches import drawn_graphs
-from lgan.train.loop import Curves, Variant, held_out_job, train_together
+from lgan.train.curves import Curves
+from lgan.train.jobs import Variant, held_out_job
+from lgan.train.loop import train_together
 from lgan.train.memory import models_at_once
 
 CONFIG = TrainConfig(epochs=3, iterations=3, batch_size=16, seed=4)
@@ -208,7 +211,7 @@ def test_a_run_that_was_halved_goes_on_as_it_was(monkeypatch, union, factory, tm
     """Free memory changes; a run that goes on trains as many models together as it did."""
     options = {"folds": 4, "config": CONFIG, "output": tmp_path}
     whole = cross_validate(factory(), union, folds=4, config=CONFIG)
-    train_together, at_once = folds_module.train_together, folds_module.models_at_once
+    train_together, at_once = folds_module.train_together, groups_module.models_at_once
     sizes: list[int] = []
 
     def watched(union, build, jobs, **settings):
@@ -219,10 +222,10 @@ def test_a_run_that_was_halved_goes_on_as_it_was(monkeypatch, union, factory, tm
         raise KeyboardInterrupt
 
     monkeypatch.setattr(folds_module, "train_together", watched)
-    monkeypatch.setattr(folds_module, "models_at_once", lambda *_: 2)
+    monkeypatch.setattr(groups_module, "models_at_once", lambda *_: 2)
     with pytest.raises(KeyboardInterrupt):
         cross_validate(factory(), union, on_epoch=stop, **options)
-    monkeypatch.setattr(folds_module, "models_at_once", at_once)
+    monkeypatch.setattr(groups_module, "models_at_once", at_once)
     again = cross_validate(factory(), union, resume=True, **options)
     assert sizes == [2, 2, 2]
     assert torch.equal(whole.test, again.test)

@@ -11,7 +11,9 @@ from lgan import GraphUnion, TrainConfig
 from lgan.data import load_tensors, stratified_folds
 from lgan.train.batches import epoch_batches
 from lgan.train.config import Precision
-from lgan.train.loop import Curves, Job, Variant, held_out_job, train_together
+from lgan.train.curves import Curves
+from lgan.train.jobs import Job, Variant, held_out_job
+from lgan.train.loop import train_together
 from lgan.train.stack import unstack
 from stacks import build_stack
 

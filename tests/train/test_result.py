@@ -32,6 +32,8 @@ def _equal(x: object, y: object) -> bool:
     if isinstance(x, dict):
         return x.keys() == y.keys() and all(_equal(x[key], y[key]) for key in x)
     if isinstance(x, torch.Tensor):
+        if not x.numel() and not y.numel():  # no curves have no epochs
+            return x.dtype == y.dtype
         return torch.allclose(x, y, rtol=0, atol=1e-7, equal_nan=True) and x.dtype == y.dtype
     return x == y
 
@@ -113,18 +115,36 @@ def test_record_names_the_rule_beside_every_number():
 def test_fair_without_an_inner_hold_out_is_refused():
     result = _result(inner=False)
     assert result.rules == ("gin", "fold-max")
-    with pytest.raises(ValueError, match=r"'fair' needs an inner hold-out.*--fair"):
+    with pytest.raises(ValueError, match=r"'fair' needs models with an inner hold-out.*--fair"):
         result.selected("fair")
 
 
+def test_members_are_read_at_the_epoch_of_their_joint_curve_and_kept_in_the_record(tmp_path):
+    joint = torch.tensor([[0.1, 0.5, 0.4], [0.9, 0.1, 0.2]], dtype=torch.float64)
+    result = dataclasses.replace(
+        _result(), bagged_members=2, bagged_test=_result().test, bagged_validation=joint
+    )
+    assert result.rules == ("gin", "fold-max", "fair", "bagged")
+    assert (result.to_json()["format"], _result().to_json()["format"]) == (3, 2)
+    result.save(tmp_path / "result.json")
+    for read in (result, CVResult.load(tmp_path / "result.json")):
+        assert read.selected("bagged").folds == (0.8, 0.7)
+        assert read.selected("bagged").epochs == (2, 1)
+        assert read.bagged_members == 2
+    smooth = dataclasses.replace(result, config={**result.config, "window": 3})
+    assert smooth.selected("bagged").epochs == (3, 1)
+    with pytest.raises(ValueError, match=r"'bagged' needs models with an inner hold-out.*--bagged"):
+        _result().selected("bagged")
+
+
 def test_unknown_rule_is_answered_with_the_names():
-    with pytest.raises(ValueError, match="must be one of gin, fold-max, fair, got 'best'"):
+    with pytest.raises(ValueError, match="must be one of gin, fold-max, fair, bagged, got 'best'"):
         _result().selected("best")
 
 
 def test_record_of_another_format_is_refused():
     plain = _result().to_json() | {"format": 99}
-    with pytest.raises(ValueError, match="Expected a record of format 1 to 2, got 99"):
+    with pytest.raises(ValueError, match="Expected a record of format 1 to 3, got 99"):
         CVResult.from_json(plain)
 
 

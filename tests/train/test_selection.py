@@ -1,7 +1,17 @@
 import pytest
 import torch
 
-from lgan.train.selection import RULES, Selected, fair, fold_max, gin
+from lgan.train.selection import (
+    RULES,
+    Selected,
+    bagged,
+    best_epoch,
+    fair,
+    fold_max,
+    gin,
+    has_stopped,
+    stop_epoch,
+)
 
 # Three epochs; the means over folds are 0.6, 0.7 and 0.75.
 TEST = torch.tensor([[0.5, 0.8, 0.6], [0.7, 0.6, 0.9]], dtype=torch.float64)
@@ -44,9 +54,66 @@ def test_gin_never_exceeds_fold_max():
         assert gin(curves).mean <= fold_max(curves).mean
 
 
-def test_rules_have_the_names_of_the_field():
-    assert RULES == ("gin", "fold-max", "fair")
-    assert (gin(TEST).rule, fold_max(TEST).rule, fair(TEST, TEST).rule) == RULES
+def test_rules_have_the_names_of_the_field_and_of_this_library():
+    assert RULES == ("gin", "fold-max", "fair", "bagged")
+    rules = (gin(TEST), fold_max(TEST), fair(TEST, TEST), bagged(TEST, TEST))
+    assert tuple(read.rule for read in rules) == RULES
+
+
+def test_bagged_reads_each_fold_where_the_inner_folds_of_its_members_are_best():
+    joint = torch.tensor([[0.9, 0.1, 0.2], [0.3, 0.8, 0.7]])
+    assert _close(bagged(TEST, joint), Selected("bagged", 0.55, 0.05, (0.5, 0.6), (1, 2)))
+
+
+def test_a_sum_in_another_order_is_no_better():
+    """0.1 + 0.2 + 0.3 and 0.3 + 0.2 + 0.1 differ in the last bit."""
+    curves = torch.tensor([[0.1, 0.3], [0.2, 0.2], [0.3, 0.1]], dtype=torch.float64)
+    for order in (curves, curves.flip(1)):
+        assert best_epoch(order) == 0
+    once, again = [0.5, 0.7, 0.9, 0.6], [0.9, 0.6, 0.7, 0.5]
+    curve = torch.tensor([[0.0] * 4 + once + [0.0] + again], dtype=torch.float64)
+    assert best_epoch(curve, window=4) == 7
+
+
+def _slow_smoothed(curve: list[float], window: int) -> list[float]:
+    means = []
+    for epoch in range(len(curve)):
+        past = [v for v in curve[max(0, epoch - window + 1) : epoch + 1] if v == v]
+        means.append(sum(past) / len(past) if past else float("-inf"))
+    return means
+
+
+@pytest.mark.parametrize("window", [1, 2, 5])
+@pytest.mark.parametrize("higher", [True, False])
+def test_the_window_is_the_mean_of_the_last_epochs(window, higher):
+    for _ in range(20):
+        curves = torch.rand(3, 12, dtype=torch.float64)
+        curves[torch.rand(3, 12) < 0.3] = torch.nan
+        curves[:, 4] = torch.nan
+        mean = curves.nanmean(0) if higher else -curves.nanmean(0)
+        slow = _slow_smoothed(mean.tolist(), window)
+        assert best_epoch(curves, higher=higher, window=window) == slow.index(max(slow))
+        if not curves.isnan().any():
+            chosen = gin(curves, higher=higher, window=window).epochs[0] - 1
+            assert chosen == slow.index(max(slow))
+
+
+@pytest.mark.parametrize("window", [1, 3])
+@pytest.mark.parametrize("patience", [1, 2, 4])
+def test_training_stops_when_no_choice_has_improved_for_so_long(window, patience):
+    for _ in range(20):
+        choices = [torch.rand(2, 15, dtype=torch.float64) for _ in range(3)]
+        best, since, stop = [float("-inf")] * 3, [0] * 3, 15
+        for epoch in range(15):
+            for i, curves in enumerate(choices):
+                value = _slow_smoothed(curves.mean(0).tolist(), window)[epoch]
+                since[i] = 0 if value > best[i] else since[i] + 1
+                best[i] = max(best[i], value)
+            if min(since) >= patience:
+                stop = epoch + 1
+                break
+        assert stop_epoch(choices, patience=patience, window=window) == stop
+        assert not has_stopped(choices, patience=0)
 
 
 def test_of_an_error_the_least_is_best():

@@ -19,7 +19,8 @@ def test_it_is_the_model_of_the_first_fold_of_the_cross_validation(union, factor
     result = cross_validate(build, union, folds=5, config=CONFIG)
     assert one.info["test"] == pytest.approx(result.test[0].tolist(), abs=1e-6)
     assert one.info["loss"] == pytest.approx(result.loss[0].tolist(), abs=1e-5)
-    assert one.accuracy == one.score == result.test[0, -1]
+    assert one.accuracy == one.score == result.test[0].max()
+    assert one.info["epoch"] == int(result.test[0].argmax()) + 1
 
 
 @pytest.mark.parametrize("name", ["lgan", "gin"])

@@ -12,7 +12,8 @@ from lgan import GraphUnion, TrainConfig, cross_validate, predict
 from lgan.task import METRICS, TargetScale, Task
 from lgan.train import train_one
 from lgan.train.folds import choose_groups
-from lgan.train.loop import Variant, held_out_job, train_together
+from lgan.train.jobs import Variant, held_out_job
+from lgan.train.loop import train_together
 from lgan.train.stack import drawn, unstack
 
 CONFIG = TrainConfig(epochs=4, iterations=3, batch_size=16, seed=4)

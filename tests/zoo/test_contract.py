@@ -19,7 +19,8 @@ from lgan import GraphUnion, TrainConfig, wl
 from lgan.data import node_features, stratified_folds, triangle_pairs
 from lgan.graph import GraphBatch
 from lgan.graph.named import named_graph
-from lgan.train.loop import Variant, held_out_job, train_together
+from lgan.train.jobs import Variant, held_out_job
+from lgan.train.loop import train_together
 from lgan.train.stack import stack, unstack
 from lgan.zoo import MODELS, NetworkSpec, model_spec
 from lifted import everything, one_graph, union_of_data

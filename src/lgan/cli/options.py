@@ -273,6 +273,20 @@ Fair = Annotated[
     bool,
     typer.Option("--fair", help="Train ten more models with an inner hold-out, for that rule."),
 ]
+Bagged = Annotated[
+    bool,
+    typer.Option(
+        "--bagged",
+        help="Train a model for every fold and inner fold, and average those of a fold, for the "
+        "rules bagged and fair.",
+    ),
+]
+BaggedMembers = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="N", help="Average so many models of a fold.", show_default="all",
+    ),
+]  # fmt: skip
 Features = Annotated[
     str | None,
     typer.Option(

@@ -40,6 +40,8 @@ def cv(
     split: options.Split = None,
     folds: options.Folds = None,
     fair: options.Fair = False,
+    bagged: options.Bagged = False,
+    bagged_members: options.BaggedMembers = None,
     epochs: options.Epochs = None,
     iterations: options.Iterations = None,
     network: NetworkOptions,
@@ -62,11 +64,15 @@ def cv(
     Examples:
       lgan cv MUTAG --model lgan-res --epochs 100
       lgan cv PROTEINS --seeds 3 --fair
+      lgan cv MUTAG --bagged
       lgan cv molecules.csv --target active --split scaffold --metric roc-auc
     """
     data.check(source)
     how = choose_split(split, splits, folds)
-    num_folds = fold_count(folds, fair="--fair" if fair else None)
+    if bagged_members is not None and not bagged:
+        raise typer.BadParameter("`--bagged-members` says how many `--bagged` averages: add that.")
+    nested = "--bagged" if bagged else "--fair" if fair else None
+    num_folds = fold_count(folds, fair=nested)
     place = choose_device(device)
     name = source_name(source)
     settings = network.settings(model, name, epochs=epochs, iterations=iterations, seed=seed)
@@ -86,6 +92,11 @@ def cv(
             )
         if seeds > 1:
             raise typer.BadParameter(f"`--seeds` is for networks: {model} has no initial weights.")
+        if bagged:
+            raise typer.BadParameter(
+                f"`--bagged` is for networks: {model} chooses inside the training part as it is. "
+                "Leave it out, and read the rule fair."
+            )
         if metric not in (None, "accuracy"):
             raise typer.BadParameter(f"{model} is measured by its accuracy, not by {metric}.")
         results = [
@@ -101,8 +112,9 @@ def cv(
             epoch_progress(f"{name} {model}", settings.training.epochs, sizes) as on_epoch,
         ):
             results = run_network(
-                settings, found.union, fold, seeds=seeds, metric=metric, fair=fair, device=place,
-                output=folder, resume=resume, on_epoch=on_epoch,
+                settings, found.union, fold, seeds=seeds, metric=metric, fair=fair,
+                bagged=bagged and (bagged_members or True), device=place, output=folder,
+                resume=resume, on_epoch=on_epoch,
             )  # fmt: skip
     if as_json:
         summaries = [_summary(result, folder, seeds) for result in results]
@@ -199,9 +211,9 @@ def train(
         report = {"checkpoint": str(path), measured: trained.score, **trained.info}
         print_json(report)
         return
-    console.print(f"held-out {measured} after epoch {epochs}: "
-                  f"[bold]{shown(measured, trained.score)}[/] "
-                  f"on {trained.info['held_out']} graphs")  # fmt: skip
+    console.print(f"held-out {measured} at epoch {trained.info['epoch']}: "
+                  f"[bold]{shown(measured, trained.score)}[/] on {trained.info['held_out']} graphs "
+                  "(by which the epoch was chosen)")  # fmt: skip
     console.print(f"checkpoint: {path}", soft_wrap=True, markup=False, highlight=False)
 
 
@@ -234,12 +246,13 @@ def _show(results: list["CVResult"], folder: Path) -> None:
         "gin": "one epoch for all folds, best mean (optimistic)",
         "fold-max": "each fold's own best epoch (flatters)",
         "fair": "epoch chosen on an inner hold-out",
+        "bagged": f"{results[0].bagged_members} models a fold, their epoch on inner hold-outs",
     }
     result, means, rows = results[0], over_seeds(results), []
     metric, searched = result.metric, result.dataset in DATASETS
     for rule, text in meaning.items():
         if rule not in means:
-            rows.append([rule, "not measured", "", "add --fair"])
+            rows.append([rule, "not measured", "", f"add --{rule}"])
             continue
         chosen = [each.selected(rule) for each in results]
         epochs = sorted({epoch for each in chosen for epoch in each.epochs})

@@ -139,6 +139,7 @@ def run_network(
     seeds: int = 1,
     metric: str | None = None,
     fair: bool = False,
+    bagged: bool | int = False,
     device: torch.device | None = None,
     output: Path | None = None,
     resume: bool = False,
@@ -154,6 +155,7 @@ def run_network(
             differ in initial weights and dropout and share the batches.
         metric: Name of the metric, see :func:`lgan.cross_validate`.
         fair: Also train the models of the rule ``fair``, see :func:`lgan.cross_validate`.
+        bagged: Also train those of the rule ``bagged``, all or so many for every fold.
         device: Where to train; by default where the data set is.
         output: Folder for states and records: ``result.json``, or ``seed-S.json`` for each seed.
         resume: Go on from the state there.
@@ -167,6 +169,7 @@ def run_network(
         folds=fold,
         metric=metric,
         fair=fair,
+        bagged=bagged,
         captured=spec.captured,
         rows=None if spec.rows is None else spec.rows(union),
         device=device,

@@ -83,9 +83,12 @@ class SweepRecord:
 
     @property
     def winner(self) -> Trial | None:
-        """The finished trial with the best objective, the first of equals."""
+        """The finished trial with the best objective, the first of equals.
+
+        Means of the same numbers in another order differ in the last bit: such trials are equal.
+        """
         done = [trial for trial in self.trials if trial.value is not None]
-        return max(done, key=lambda trial: trial.score, default=None)
+        return max(done, key=lambda trial: round(trial.score, 12), default=None)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, with the winner and the counts beside the trials they come from."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lgan.experiment import network_spec, settings_for
-from lgan.train.loop import PER_MODEL_SETTINGS
+from lgan.train.jobs import PER_MODEL_SETTINGS
 
 __all__ = [
     "KEEP_SHAPE",

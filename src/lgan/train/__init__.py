@@ -1,9 +1,12 @@
 """Training, cross-validation and the records of both."""
 
 from lgan.train.config import TrainConfig
+from lgan.train.curves import Curves
+from lgan.train.ensemble import TrainedEnsemble, train_ensemble
 from lgan.train.evaluate import predict
 from lgan.train.folds import cross_validate, cross_validate_variants
-from lgan.train.loop import Curves, OnEpoch, Variant
+from lgan.train.jobs import Variant
+from lgan.train.loop import OnEpoch
 from lgan.train.result import CVResult, over_seeds
 from lgan.train.single import Trained, train_one
 
@@ -13,10 +16,12 @@ __all__ = [
     "OnEpoch",
     "TrainConfig",
     "Trained",
+    "TrainedEnsemble",
     "Variant",
     "cross_validate",
     "cross_validate_variants",
     "over_seeds",
     "predict",
+    "train_ensemble",
     "train_one",
 ]

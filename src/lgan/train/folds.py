@@ -1,7 +1,6 @@
 """Cross-validation: all folds at once."""
 
-import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,18 +10,19 @@ from torch import Tensor, nn
 
 from lgan.data.splits import check_folds, drawn_folds
 from lgan.graph import GraphUnion
-from lgan.train.batches import drawn_graphs
+from lgan.task import Metric
+from lgan.train.bag_sums import BagSums
 from lgan.train.config import TrainConfig
+from lgan.train.curves import Curves, stop_choices
 from lgan.train.environment import environment, peak_memory
-from lgan.train.loop import Curves, Job, OnEpoch, Variant, held_out_job, train_together
-from lgan.train.memory import check_weights_fit, models_at_once, outline
+from lgan.train.groups import how_many_at_once, state_file, train_in_groups
+from lgan.train.jobs import Job, Variant, held_out_job
+from lgan.train.loop import OnEpoch, train_together
 from lgan.train.result import CVResult
 from lgan.train.run_lock import run_lock
-from lgan.train.state import RunState
+from lgan.train.selection import mean_over_models, stop_epoch
 
 __all__ = ["choose_groups", "cross_validate", "cross_validate_variants"]
-
-logger = logging.getLogger(__name__)
 
 
 def cross_validate(
@@ -33,6 +33,7 @@ def cross_validate(
     config: TrainConfig | None = None,
     metric: str | None = None,
     fair: bool = False,
+    bagged: bool | int = False,
     captured: bool = True,
     rows: Tensor | None = None,
     device: torch.device | None = None,
@@ -55,6 +56,9 @@ def cross_validate(
         fair: Train a second model for every fold, in the same program, that leaves the next
             fold out as an inner hold-out, for the rule ``fair``. (The epoch is chosen fairly; the
             default settings of the registered data sets were searched on these very folds.)
+        bagged: Train a model for every fold and every other fold as its inner hold-out, or for so
+            many of these, in the same program, for the rule ``bagged``: the models of a fold choose
+            one epoch together and average their predictions. Those of ``fair`` are among them.
         captured: Use CUDA graphs on a GPU; the model must not synchronise.
         rows: Rows of the largest activations of every graph ``[G]``; by default its nodes.
         device: Where to train; by default where the data set is.
@@ -79,6 +83,7 @@ def cross_validate(
         folds=folds,
         metric=metric,
         fair=fair,
+        bagged=bagged,
         captured=captured,
         rows=rows,
         device=device,
@@ -99,6 +104,7 @@ def cross_validate_variants(
     folds: int | Tensor = 10,
     metric: str | None = None,
     fair: bool = False,
+    bagged: bool | int = False,
     captured: bool = True,
     rows: Tensor | None = None,
     device: torch.device | None = None,
@@ -116,6 +122,7 @@ def cross_validate_variants(
         folds: Number of stratified folds, or the test fold of every graph.
         metric: Name of the metric that epochs are chosen by.
         fair: Also train the models of the rule ``fair``.
+        bagged: Also train the models of the rule ``bagged``, all or so many for every fold.
         captured: Use CUDA graphs on a GPU; the models must not synchronise.
         rows: Rows of the largest activations of every graph ``[G]``.
         device: Where to train; by default where the data set is.
@@ -128,45 +135,39 @@ def cross_validate_variants(
     config = variants[0].config
     fold, strata = choose_groups(union, folds, config.seed)
     number = int(fold.max()) + 1
+    members = number_of_members(number, fair=fair, bagged=bagged)
     jobs: list[Job] = []
     for index, variant in enumerate(variants):
         seed = variant.config.seed
         jobs += [held_out_job(fold, k, seed=seed, variant=index) for k in range(number)]
-        jobs += _inner_jobs(fold, strata, seed, index) if fair else []
+        inner = _inner_jobs(fold, strata, members, seed, index)
+        jobs += [replace(job, bag=k // members) for k, job in enumerate(inner)] if bagged else inner
 
     place = device or union.device
-    model = outline(variants[0].factory)
-    check_weights_fit(model, place)
-    rows = torch.diff(union.node_ptr).cpu() if rows is None else rows
-    budget = config.budget_on(place)
-    at_once = models_at_once(model, rows, drawn_graphs(fold, config.batch_size), budget)
-    if at_once < len(jobs):
-        logger.warning(
-            "%d models need more than the memory budget of %.1f GiB: training %d at a time.",
-            len(jobs), budget / 2**30, at_once,
-        )  # fmt: skip
+    at_once = how_many_at_once(
+        variants[0].factory, union, len(jobs), fold=fold, config=config, rows=rows, device=place
+    )
+    # What stops together must train together: groups train all epochs, and are cut afterwards.
+    patient = [replace(v, config=replace(v.config, patience=0)) for v in variants]
 
     def train(group: range, resume: bool) -> Curves:
         return train_together(
             union,
-            variants,
+            variants if len(group) == len(jobs) else patient,
             [jobs[k] for k in group],
             groups=fold,
             metric=metric,
             captured=captured,
             device=device,
-            state=None if output is None else _state_file(output, group.start),
+            state=state_file(output, group),
             resume=resume,
             stop_if_not_finite=stop_if_not_finite,
             on_epoch=on_epoch,
         )[1]
 
-    stored = Path(output) if resume and output is not None else None
-    parts: list[Curves] = []
     with run_lock(output):
-        for group in _groups(len(jobs), at_once, stored):
-            parts += _train_or_halve(train, group, resume=resume)
-    measured, each = _Measured.join(parts), len(jobs) // len(variants)
+        parts = train_in_groups(train, len(jobs), at_once, folder=output, resume=resume)
+    measured, each = _Measured.join(parts).cut(jobs, config), len(jobs) // len(variants)
     results = []
     for index, variant in enumerate(variants):
         mine = range(index * each, (index + 1) * each)
@@ -181,7 +182,10 @@ def cross_validate_variants(
             "environment": environment(place),
             "peak_memory": peak_memory(place),
         }
-        results.append(_result(union, jobs, mine, number, measured, variant, info))
+        result = _result(union, jobs, mine, number, measured, variant, info)
+        if bagged:
+            result = _with_bags(result, union, jobs, mine, members, measured)
+        results.append(result)
     return results
 
 
@@ -203,63 +207,42 @@ def choose_groups(union: GraphUnion, folds: int | Tensor, seed: int) -> tuple[Te
     return fold, strata
 
 
-def _inner_jobs(fold: Tensor, strata: Tensor, seed: int, variant: int) -> list[Job]:
-    """For every fold a job that leaves the next one out too, as its inner hold-out."""
-    number = int(fold.max()) + 1
-    if number < 3:
+def number_of_members(folds: int, *, fair: bool, bagged: bool | int) -> int:
+    """How many models with an inner hold-out every fold has."""
+    if not fair and not bagged:
+        return 0
+    if folds < 3:
         raise ValueError(
-            "The rule 'fair' holds two folds out, one to test on and one to choose the epoch on: "
-            f"it needs three folds or more, got {number}. Choose more folds."
+            f"The rule {'bagged' if bagged else 'fair'!r} holds two folds out, one to test on and "
+            f"one to choose the epoch on: it needs three folds or more, got {folds}. Choose more "
+            "folds."
         )
-    jobs = [
-        held_out_job(fold, k, (k + 1) % number, seed=seed, variant=variant) for k in range(number)
-    ]
-    for k, job in enumerate(jobs):
-        classes = torch.unique(strata[job.train]).tolist()
-        if len(classes) < 2:
-            raise ValueError(
-                "The training part beside the inner hold-out must hold at least two classes, got "
-                f"only {classes} in fold {k + 1} of {number}. Use stratified folds."
-            )
-    return jobs
+    members = folds - 1 if bagged is True else int(bagged) or 1
+    if not 1 <= members < folds:
+        raise ValueError(
+            f"`bagged` must be the number of members of a fold, from 1 to {folds - 1} with {folds} "
+            f"folds, got {bagged}. Choose fewer members, or more folds."
+        )
+    return members
 
 
-def _groups(models: int, at_once: int, stored: Path | None) -> Iterator[range]:
-    """The models in groups that train together.
-
-    Args:
-        models: Number of models.
-        at_once: The most that train together.
-        stored: Folder of a run that goes on: a group of which there is a state has the models it
-            had then, whatever the memory is now, and so have those behind it.
+def _inner_jobs(fold: Tensor, strata: Tensor, members: int, seed: int, variant: int) -> list[Job]:
+    """For every fold jobs that each leave another one out too, as their inner hold-out: the next
+    fold, and others at even distances behind it.
     """
-    start = 0
-    while start < models:
-        if stored is not None and (state := _state_file(stored, start)).exists():
-            at_once = RunState.models(state)
-        yield range(start, min(start + at_once, models))
-        start += at_once
-
-
-def _train_or_halve(
-    train: Callable[[range, bool], Curves], group: range, *, resume: bool
-) -> list[Curves]:
-    """Train a group of models, in halves where they need more memory than the GPU has."""
-    try:
-        return [train(group, resume)]
-    except torch.OutOfMemoryError:
-        if len(group) == 1:
-            raise
-    torch.cuda.empty_cache()
-    half = -(-len(group) // 2)
-    logger.warning("Out of GPU memory: going on with %d models at a time.", half)
-    # A state there may be is that of more models.
-    first = _train_or_halve(train, group[:half], resume=False)
-    return first + _train_or_halve(train, group[half:], resume=False)
-
-
-def _state_file(folder: Path | str, start: int) -> Path:
-    return Path(folder) / f"state-{start}.safetensors"
+    number = int(fold.max()) + 1
+    jobs = []
+    for k in range(number):
+        for member in range(members):
+            inner = (k + 1 + member * (number - 1) // members) % number
+            jobs.append(held_out_job(fold, k, inner, seed=seed, variant=variant))
+            classes = torch.unique(strata[jobs[-1].train]).tolist()
+            if len(classes) < 2:
+                raise ValueError(
+                    "The training part beside the inner hold-out must hold at least two classes, "
+                    f"got only {classes} in fold {k + 1} of {number}. Use stratified folds."
+                )
+    return jobs
 
 
 @dataclass(frozen=True)
@@ -270,9 +253,10 @@ class _Measured:
     test: Tensor
     validation: Tensor
     seconds: Tensor
-    metric: str
+    metric: Metric
     predictions: list[Tensor]
     epochs: list[int]
+    bags: list[BagSums]
 
     @staticmethod
     def join(parts: list[Curves]) -> "_Measured":
@@ -281,10 +265,24 @@ class _Measured:
             test=torch.cat([c.test for c in parts]),
             validation=torch.cat([c.validation for c in parts]),
             seconds=torch.stack([c.seconds for c in parts]).sum(0),
-            metric=parts[0].metric.name,
+            metric=parts[0].metric,
             predictions=[c.selected.of(k) for c in parts for k in range(len(c.loss))],
             epochs=[epoch for c in parts for epoch in c.selected.epoch.tolist()],
+            bags=[c.bags for c in parts],
         )
+
+    def cut(self, jobs: list[Job], config: TrainConfig) -> "_Measured":
+        """The epochs after which one program of all models would have stopped."""
+        curves = [(self.validation if who.inner else self.test)[who.models]
+                  for who in stop_choices(jobs)]  # fmt: skip
+        epochs = stop_epoch(
+            curves,
+            patience=config.patience,
+            window=config.window,
+            higher=self.metric.higher_is_better,
+        )
+        cut = {name: getattr(self, name)[:, :epochs] for name in ("loss", "test", "validation")}
+        return replace(self, **cut, seconds=self.seconds[:epochs])
 
 
 def _result(
@@ -296,8 +294,11 @@ def _result(
     variant: Variant,
     info: dict[str, Any],
 ) -> CVResult:
-    """The result of the models ``mine``: those of the folds, then those with an inner hold-out."""
-    outer, inner = list(mine[:number]), list(mine[number:])
+    """The result of the models ``mine``: those of the folds, then those with an inner hold-out, of
+    which the first of every fold is that of the rule ``fair``.
+    """
+    outer = list(mine[:number])
+    inner = list(mine[number :: len(mine) // number - 1]) if len(mine) > number else []
     result = CVResult(
         dataset=union.name,
         model=variant.about,
@@ -310,7 +311,7 @@ def _result(
         inner_validation=measured.validation[inner],
         seconds=measured.seconds,
         info=info,
-        metric=measured.metric,
+        metric=measured.metric.name,
         task={} if union.task is None else union.task.to_json(),
     )
     predictions = {}
@@ -324,3 +325,31 @@ def _result(
                 rows[jobs[k].test] = measured.predictions[k]
             predictions[rule] = rows
     return replace(result, predictions=predictions)
+
+
+def _with_bags(
+    result: CVResult,
+    union: GraphUnion,
+    jobs: list[Job],
+    mine: range,
+    members: int,
+    measured: _Measured,
+) -> CVResult:
+    """The result with the averaged predictions of the members of every fold."""
+    y, number, epochs = union.y.cpu(), len(result.fold_sizes), result.seconds.numel()
+    test = torch.zeros(number, epochs, dtype=torch.float64)
+    validation, means = test.clone(), []
+    for k in range(number):
+        inner = list(mine[number + k * members :][:members])
+        validation[k] = mean_over_models(measured.validation[inner])
+        job = jobs[inner[0]]
+        sums = [found for bags in measured.bags if (found := bags.of(job.variant, k)) is not None]
+        means.append((torch.stack(sums).sum(0)[:epochs] / members).to(torch.get_default_dtype()))
+        truth = y[job.test].numpy()
+        scores = [measured.metric(truth, mean.numpy()) for mean in means[k]]
+        test[k] = torch.tensor(scores, dtype=torch.float64)
+    result = replace(result, bagged_members=members, bagged_test=test, bagged_validation=validation)
+    rows = means[0].new_full((union.num_graphs, means[0].size(-1)), torch.nan)
+    for k, epoch in enumerate(result.selected("bagged").epochs):
+        rows[jobs[mine[k]].test] = means[k][epoch - 1]
+    return replace(result, predictions={**result.predictions, "bagged": rows})

@@ -4,12 +4,11 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -17,153 +16,20 @@ from lgan import ops
 from lgan._version import __version__
 from lgan.catalogue import DATASETS
 from lgan.graph import GraphBatch, GraphUnion
-from lgan.task import Metric
 from lgan.train.adam import StackedAdam
 from lgan.train.average import RunningMean
 from lgan.train.batches import epoch_batches
 from lgan.train.captured import CapturedSteps
 from lgan.train.config import TrainConfig
+from lgan.train.curves import Curves, stop_choices
 from lgan.train.evaluate import HeldOut
+from lgan.train.jobs import PER_MODEL_SETTINGS, Job, Variant
 from lgan.train.objective import Objective
-from lgan.train.selected_predictions import SelectedPredictions
+from lgan.train.snapshot import Snapshot
 from lgan.train.stack import drawn, stack
 from lgan.train.state import RunState
 
-__all__ = [
-    "PER_MODEL_SETTINGS",
-    "Curves",
-    "Job",
-    "OnEpoch",
-    "Variant",
-    "default_metric",
-    "held_out_job",
-    "model_seed",
-    "train_together",
-]
-
-# Settings in which models side by side may differ.
-PER_MODEL_SETTINGS = (
-    "lr", "schedule", "lr_halving", "warmup", "weight_decay", "average", "seed",
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Job:
-    """One model to train.
-
-    Attributes:
-        seed: Seed of its initial weights and dropout.
-        train: Whether it trains on each graph ``[G]``.
-        test: Graphs it is tested on after every epoch.
-        validation: Graphs of its inner hold-out; may be none.
-        variant: Which of the variants it is a model of.
-    """
-
-    seed: int
-    train: Tensor
-    test: Tensor
-    validation: Tensor
-    variant: int = 0
-
-
-@dataclass(frozen=True)
-class Variant:
-    """Settings that ride side by side with others, since they keep the shapes.
-
-    Attributes:
-        factory: Builds one model; those of all variants have the same shapes.
-        config: Settings; variants may differ in those of :data:`PER_MODEL_SETTINGS`.
-        about: Name and options of the model, for the record.
-    """
-
-    factory: Callable[[], nn.Module]
-    config: TrainConfig
-    about: dict[str, Any] = field(default_factory=dict)
-
-
-def model_seed(seed: int, fold: int, member: int = 0) -> int:
-    """The seed of one model of a run: its own for every seed, fold and member.
-
-    Sums such as ``seed + fold`` would give fold 1 of one seed the weights of fold 0 of the next.
-
-    Args:
-        seed: Seed of the run.
-        fold: Fold the model is tested on.
-        member: 0 for the model of the fold, more for those that hold an inner fold out too.
-
-    Example:
-        >>> len({model_seed(seed, fold) for seed in range(3) for fold in range(10)})
-        30
-    """
-    return int(np.random.SeedSequence((seed, fold, member)).generate_state(1, np.uint64)[0] >> 1)
-
-
-def held_out_job(
-    fold: Tensor, test: int, inner: int | None = None, *, seed: int, variant: int = 0
-) -> Job:
-    """A job that tests on one fold, keeps an inner one out too, and trains on all others.
-
-    Args:
-        fold: The test fold of every graph ``[G]``.
-        test: Fold to test on.
-        inner: Fold to choose the epoch on, if any.
-        seed: Seed of the run, see :func:`model_seed`.
-        variant: Which of the variants it is a model of.
-    """
-    held_out = fold == test
-    validation = torch.empty(0, dtype=torch.int64)
-    if inner is not None:
-        validation = (fold == inner).nonzero().squeeze(1)
-        held_out = held_out | (fold == inner)
-    own = model_seed(seed, test, 0 if inner is None else inner + 1)
-    return Job(own, ~held_out, (fold == test).nonzero().squeeze(1), validation, variant)
-
-
-@dataclass
-class Curves:
-    """What was measured, by model and epoch ``[K, E]``; filled as training goes on.
-
-    Attributes:
-        loss: Mean training loss.
-        test: The metric on the test graphs.
-        validation: The metric on the inner hold-out; 0 where there is none.
-        seconds: Time of every epoch ``[E]``, evaluation included.
-        metric: What was measured.
-        selected: Predictions for the test graphs at the epoch that is best so far.
-    """
-
-    loss: Tensor
-    test: Tensor
-    validation: Tensor
-    seconds: Tensor
-    metric: Metric
-    selected: SelectedPredictions
-
-    @staticmethod
-    def empty(jobs: Sequence["Job"], epochs: int, objective: Objective) -> "Curves":
-        """Curves before the first epoch."""
-        alone = [k for k, job in enumerate(jobs) if job.validation.numel()]
-        joint: dict[int, list[int]] = {}
-        for k, job in enumerate(jobs):
-            if not job.validation.numel():
-                joint.setdefault(job.variant, []).append(k)
-        selected = SelectedPredictions(
-            [job.test.numel() for job in jobs],
-            objective.task.num_outputs,
-            joint=list(joint.values()),
-            alone=alone,
-            higher=objective.metric.higher_is_better,
-        )
-        values = torch.zeros(len(jobs), epochs, dtype=torch.float64)
-        loss, seconds = torch.zeros(len(jobs), epochs), torch.zeros(epochs)
-        return Curves(loss, values, values.clone(), seconds, objective.metric, selected)
-
-    def tensors(self) -> dict[str, Tensor]:
-        """The curves by name."""
-        named = {"loss": self.loss, "test": self.test, "validation": self.validation,
-                 "seconds": self.seconds}  # fmt: skip
-        return named | {f"selected.{name}": t for name, t in self.selected.tensors().items()}
-
+__all__ = ["OnEpoch", "default_metric", "train_together"]
 
 # Updates all models on a batch, the graphs each may see, and a factor of the learning rates.
 Step = Callable[[GraphBatch, Tensor, Tensor], Tensor]
@@ -182,6 +48,8 @@ def train_together(
     device: torch.device | None = None,
     state: Path | None = None,
     resume: bool = False,
+    keep_selected: bool = False,
+    until: int | None = None,
     stop_if_not_finite: bool = True,
     on_epoch: OnEpoch | None = None,
 ) -> tuple[nn.Module, Curves]:
@@ -202,6 +70,9 @@ def train_together(
             stays there, and its batches are moved one by one.
         state: File that holds the state of the run, see :class:`RunState`.
         resume: Go on from ``state`` where it exists.
+        keep_selected: Return every model as it was at the epoch that was selected, see
+            :class:`SelectedPredictions`, and not as it is after the last.
+        until: Train so many epochs of those of the settings, which stay the horizon of schedules.
         stop_if_not_finite: Raise an error where the loss or an output of a model is not a finite
             number; the state is then that of an epoch before. Otherwise the others go on, and
             the losses of that model are NaN from there on.
@@ -219,12 +90,13 @@ def train_together(
     seen = torch.stack([job.train for job in jobs])
     measured = union.known_task.metric(metric or default_metric(union))
     objective = Objective.of(union.known_task, measured, union.y, seen, config.class_weight)
-    curves = Curves.empty(jobs, config.epochs, objective)
-    kept, done = None, 0
+    curves = Curves.empty(jobs, config, objective)
+    best = Snapshot(model) if keep_selected else None
+    kept, epoch = None, 0
     if state is not None:
-        tensors = partial(_state, model, optimizer, mean, curves)
+        tensors = partial(_state, model, optimizer, mean, curves, best)
         kept = RunState(state, tensors, _fingerprint(union, jobs, groups, variants, measured.name))
-        done = kept.load() if resume and state.exists() else 0
+        epoch = kept.load() if resume and state.exists() else 0
     half = config.precision == "bfloat16"
     if half and device.type != "cuda":
         raise ValueError(
@@ -236,8 +108,10 @@ def train_together(
     steps = (CapturedSteps if replayed else Steps)(union, seen.to(device), step)
     tested = HeldOut(union, [torch.cat([job.test, job.validation]) for job in jobs], device)
 
+    last, who = until or config.epochs, stop_choices(jobs)
+    stopped = epoch == last or (epoch > 0 and curves.stopped(who, epoch, config))
     with ops.model_threads(device):
-        for epoch in range(done, config.epochs):
+        while not stopped:
             begin = time.perf_counter()
             batches = epoch_batches(
                 groups,
@@ -249,17 +123,23 @@ def train_together(
             curves.loss[:, epoch] = steps.run(list(batches), _schedule(chosen, epoch))
             mean.update(epoch)
             with mean.in_place():
-                outputs = tested.outputs(model)
-            _measure(curves, epoch, jobs, objective, outputs)
+                _measure(curves, epoch, jobs, objective, tested.outputs(model))
+                if best is not None:
+                    best.take(curves.selected.epoch == epoch)
             curves.seconds[epoch] = time.perf_counter() - begin
             if stop_if_not_finite:
                 _check_finite(curves.loss[:, epoch], epoch + 1, chosen)
+            epoch += 1
+            stopped = epoch == last or curves.stopped(who, epoch, config)
             if kept is not None:
-                kept.save(epoch + 1, last=epoch + 1 == config.epochs)
+                kept.save(epoch, last=stopped)
             if on_epoch is not None:
-                on_epoch(epoch + 1, curves)
-    mean.swap()
-    return model, curves
+                on_epoch(epoch, curves)
+    if best is None:
+        mean.swap()
+    else:
+        best.restore()
+    return model, curves.cut(epoch)
 
 
 class Steps:
@@ -302,6 +182,7 @@ def _measure(
             curves.loss[k, epoch] = torch.nan
         predictions.append(test)
     curves.selected.update(epoch, curves.test, curves.validation, predictions)
+    curves.bags.add(epoch, predictions)
 
 
 def _step(
@@ -358,12 +239,17 @@ def _schedule(chosen: Sequence[Variant], epoch: int) -> Tensor:
 
 
 def _state(
-    model: nn.Module, optimizer: StackedAdam, mean: RunningMean, curves: Curves
+    model: nn.Module,
+    optimizer: StackedAdam,
+    mean: RunningMean,
+    curves: Curves,
+    best: Snapshot | None,
 ) -> dict[str, Tensor]:
     """Everything that changes while a run goes on, by name."""
     tensors = {f"optimizer.{name}": t for name, t in optimizer.state_dict().items()}
     tensors |= {f"buffer.{name}": t for name, t in model.named_buffers()}
     tensors |= {f"mean.{name}": t for name, t in mean.mean.items()}
+    tensors |= {} if best is None else {f"best.{name}": t for name, t in best.kept.items()}
     return tensors | {f"curves.{name}": t for name, t in curves.tensors().items()}
 
 
@@ -377,7 +263,7 @@ def _fingerprint(
     """What must agree for a run to go on from a state, by the names a message gives it."""
     splits = hashlib.sha256(groups.numpy().tobytes())
     for job in jobs:
-        splits.update(f"{job.seed} {job.variant}".encode())
+        splits.update(f"{job.seed} {job.variant} {job.bag}".encode())
         for part in (job.train, job.test, job.validation):
             splits.update(part.numpy().tobytes())
     configs = [asdict(variant.config) for variant in variants]

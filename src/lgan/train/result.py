@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -18,9 +19,15 @@ from lgan.train.selection import RULES, Selected
 
 __all__ = ["CVResult", "over_seeds", "rounded"]
 
-# Format 1 holds right answers only, no task and no predictions.
-FORMAT = 2
-CURVES = {"test": "fold_sizes", "inner_test": "fold_sizes", "inner_validation": "inner_sizes"}
+# Format 1 holds right answers only, no task and no predictions; format 2 no averaged members, and
+# records without any are still written in it.
+FORMAT = 3
+CURVES = {
+    "test": "fold_sizes",
+    "inner_test": "fold_sizes",
+    "inner_validation": "inner_sizes",
+    "bagged_test": "fold_sizes",
+}
 
 
 @dataclass(frozen=True)
@@ -41,9 +48,13 @@ class CVResult:
         info: Folds, environment, memory: whatever a reader of the record needs.
         metric: Name of the metric.
         task: The task as JSON; empty where classes have no names.
-        predictions: By rule, ``gin`` and ``fair``: what the models said of the graphs of their
-            test fold at the epoch that the rule selects ``[G, C]`` or ``[G, T]``, NaN for a graph
-            in none. Probabilities, or numbers in the units of the targets.
+        predictions: By rule, ``gin``, ``fair`` and ``bagged``: what the models, or their average,
+            said of the graphs of their test fold at the epoch that the rule selects ``[G, C]`` or
+            ``[G, T]``, NaN for a graph in none. Probabilities, or numbers in the units of the
+            targets.
+        bagged_members: Models of every fold that were averaged; 0 if there were none.
+        bagged_test: The metric of their averaged predictions on the test fold ``[folds, epochs]``.
+        bagged_validation: The mean of their metrics on their inner folds ``[folds, epochs]``.
     """
 
     dataset: str
@@ -60,30 +71,38 @@ class CVResult:
     metric: str = "accuracy"
     task: dict[str, Any] = field(default_factory=dict)
     predictions: dict[str, Tensor] = field(default_factory=dict)
+    bagged_members: int = 0
+    bagged_test: Tensor = field(default_factory=lambda: torch.empty(0, 0, dtype=torch.float64))
+    bagged_validation: Tensor = field(
+        default_factory=lambda: torch.empty(0, 0, dtype=torch.float64)
+    )
 
     @property
     def rules(self) -> tuple[str, ...]:
         """The selection rules this run can be read by."""
-        return RULES if self.inner_sizes else RULES[:2]
+        return RULES[: 4 if self.bagged_members else 3 if self.inner_sizes else 2]
 
     def selected(self, rule: str = "gin") -> Selected:
-        """The result by one of the rules ``gin``, ``fold-max`` and ``fair``."""
+        """The result by one of the rules ``gin``, ``fold-max``, ``fair`` and ``bagged``."""
         if rule not in RULES:
             raise ValueError(f"`rule` must be one of {', '.join(RULES)}, got {rule!r}.")
         if rule not in self.rules:
             raise ValueError(
-                "The rule 'fair' needs an inner hold-out, and this run has none. "
-                "Run again with `fair=True` (`--fair`)."
+                f"The rule {rule!r} needs models with an inner hold-out, and this run has none for "
+                f"it. Run again with `{rule}=True` (`--{rule}`)."
             )
-        higher = METRICS[self.metric].higher_is_better
-        if rule == "fair":
-            return selection.fair(self.inner_test, self.inner_validation, higher=higher)
-        read = selection.gin if rule == "gin" else selection.fold_max
-        return read(self.test, higher=higher)
+        read = {
+            "gin": partial(selection.gin, self.test),
+            "fold-max": partial(selection.fold_max, self.test),
+            "fair": partial(selection.fair, self.inner_test, self.inner_validation),
+            "bagged": partial(selection.bagged, self.bagged_test, self.bagged_validation),
+        }[rule]
+        higher, window = METRICS[self.metric].higher_is_better, int(self.config.get("window", 1))
+        return read(higher=higher, window=window)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, with the results by every rule beside the curves they come from."""
-        plain: dict[str, Any] = {"format": FORMAT}
+        plain: dict[str, Any] = {"format": FORMAT if self.bagged_members else 2}
         plain["results"] = {rule: self.selected(rule).to_json() for rule in self.rules}
         plain |= {k: v.tolist() if isinstance(v, Tensor) else v for k, v in self.__dict__.items()}
         counts = {name: _right_answers(getattr(self, name), getattr(self, sizes))
@@ -93,30 +112,35 @@ class CVResult:
         for name in CURVES:
             rows = whole[name] if plain["unit"] == "right answers" else plain[name]
             plain[name] = [rounded(row, 9) for row in rows]
+        plain["bagged_validation"] = [rounded(row, 9) for row in plain["bagged_validation"]]
         plain["loss"] = [rounded(row, 5) for row in plain["loss"]]
         plain["seconds"] = rounded(plain["seconds"], 4)
         plain["predictions"] = {
             rule: [rounded(row, 6) for row in rows.tolist()]
             for rule, rows in self.predictions.items()
         }
+        if not self.bagged_members:
+            plain = {key: value for key, value in plain.items() if not key.startswith("bagged_")}
         return plain
 
     @staticmethod
     def from_json(plain: dict[str, Any]) -> "CVResult":
         """The result back from :meth:`to_json`."""
-        if plain.get("format") not in (1, FORMAT):
+        if plain.get("format") not in (1, 2, FORMAT):
             raise ValueError(
                 f"Expected a record of format 1 to {FORMAT}, got {plain.get('format')}. "
                 "Read it with the version of lgan that wrote it, or run it again."
             )
         values = {k: v for k, v in plain.items() if k not in ("format", "results", "unit")}
         epochs = len(values["seconds"])
+        values = {"bagged_test": [], "bagged_validation": [], **values}  # of older records too
         for name, sizes in CURVES.items():
             curve = _matrix(values[name]).reshape(-1, epochs)  # [0, E] where there is none
             if plain.get("unit", "right answers") == "right answers":
                 size = values[sizes][: curve.size(0)]
                 curve = curve / torch.tensor(size, dtype=torch.float64)[:, None]
             values[name] = curve
+        values["bagged_validation"] = _matrix(values["bagged_validation"]).reshape(-1, epochs)
         values["loss"] = _matrix(values["loss"]).float()
         values["seconds"] = torch.tensor(values["seconds"])
         predictions = values.get("predictions", {})

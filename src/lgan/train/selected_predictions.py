@@ -1,6 +1,7 @@
 """Held-out predictions of the epoch that would be selected if training ended now."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -23,6 +24,7 @@ class SelectedPredictions:
         joint: Groups of models that choose one epoch together.
         alone: Models that choose on their inner hold-out.
         higher: Whether more of the metric is better.
+        window: Epochs over which the metric is averaged before an epoch is chosen.
     """
 
     def __init__(
@@ -33,10 +35,12 @@ class SelectedPredictions:
         joint: Sequence[Sequence[int]],
         alone: Sequence[int],
         higher: bool,
+        window: int = 1,
     ) -> None:
         self.values = torch.zeros(sum(sizes), outputs)
         self.epoch = torch.zeros(len(sizes), dtype=torch.int64)
-        self.joint, self.alone, self.higher = joint, alone, higher
+        self.joint, self.alone = joint, alone
+        self.best = partial(best_epoch, higher=higher, window=window)
         self._each = torch.split(self.values, list(sizes))
 
     def update(
@@ -52,7 +56,7 @@ class SelectedPredictions:
         """
         chosen = [(group, test) for group in self.joint] + [([k], validation) for k in self.alone]
         for group, curves in chosen:
-            if best_epoch(curves[list(group), : epoch + 1], higher=self.higher) == epoch:
+            if self.best(curves[list(group), : epoch + 1]) == epoch:
                 for k in group:
                     self._each[k].copy_(predictions[k])
                     self.epoch[k] = epoch

@@ -1,19 +1,35 @@
-"""The three rules by which this field turns curves into a number.
+"""The rules by which curves become a number: three of this field, and one that averages models.
 
 A curve holds the metric on a held-out fold after every epoch; NaN where the fold does not define
-it (a fold with one class has no ROC-AUC), which leaves the fold out of means.
+it (a fold with one class has no ROC-AUC), which leaves the fold out of means. A rule may choose its
+epoch on the mean over a window of epochs that ends there; it reads the metric at the epoch itself.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from math import isnan
 from typing import Any
 
 import torch
 from torch import Tensor
 
-__all__ = ["RULES", "Selected", "best_epoch", "fair", "fold_max", "gin"]
+__all__ = [
+    "RULES",
+    "Selected",
+    "bagged",
+    "best_epoch",
+    "fair",
+    "fold_max",
+    "gin",
+    "has_stopped",
+    "mean_over_models",
+    "stop_epoch",
+]
 
-RULES = ("gin", "fold-max", "fair")
+RULES = ("gin", "fold-max", "fair", "bagged")
+# Means that differ by less, relatively, are equal.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -42,7 +58,7 @@ class Selected:
         return {**plain, "folds": [None if isnan(value) else value for value in self.folds]}
 
 
-def gin(test: Tensor, *, higher: bool = True) -> Selected:
+def gin(test: Tensor, *, higher: bool = True, window: int = 1) -> Selected:
     """Xu et al.: the single epoch with the best mean over folds, read on the held-out folds.
 
     Optimistic: the epoch is chosen on what is reported.
@@ -50,16 +66,17 @@ def gin(test: Tensor, *, higher: bool = True) -> Selected:
     Args:
         test: The metric on the held-out fold by fold and epoch ``[folds, epochs]``.
         higher: Whether more of the metric is better.
+        window: Epochs over which the metric is averaged before an epoch is chosen.
     """
-    return _read("gin", test, [best_epoch(test, higher=higher)] * test.size(0))
+    return _read("gin", test, [best_epoch(test, higher=higher, window=window)] * test.size(0))
 
 
-def fold_max(test: Tensor, *, higher: bool = True) -> Selected:
+def fold_max(test: Tensor, *, higher: bool = True, window: int = 1) -> Selected:
     """Every fold at its own best epoch. For comparison only: it flatters by several points."""
-    return _read("fold-max", test, [best_epoch(row[None], higher=higher) for row in test])
+    return _read("fold-max", test, _each(test, higher, window))
 
 
-def fair(test: Tensor, validation: Tensor, *, higher: bool = True) -> Selected:
+def fair(test: Tensor, validation: Tensor, *, higher: bool = True, window: int = 1) -> Selected:
     """Errica et al.: every fold at the epoch chosen on an inner hold-out; the test fold is read
     once.
 
@@ -70,28 +87,87 @@ def fair(test: Tensor, validation: Tensor, *, higher: bool = True) -> Selected:
         test: The metric on the test fold ``[folds, epochs]``.
         validation: The metric of the same models on their inner hold-out ``[folds, epochs]``.
         higher: Whether more of the metric is better.
+        window: Epochs over which the metric is averaged before an epoch is chosen.
     """
-    return _read("fair", test, [best_epoch(row[None], higher=higher) for row in validation])
+    return _read("fair", test, _each(validation, higher, window))
 
 
-def best_epoch(curves: Tensor, *, higher: bool = True) -> int:
+def bagged(test: Tensor, validation: Tensor, *, higher: bool = True, window: int = 1) -> Selected:
+    """Strict nesting with members: every fold is read once, by the averaged predictions of models
+    that each hold out another inner fold, at the epoch chosen on these inner folds together.
+
+    Args:
+        test: The metric of the averaged predictions on the test fold ``[folds, epochs]``.
+        validation: The mean of the members' metrics on their inner folds ``[folds, epochs]``.
+        higher: Whether more of the metric is better.
+        window: Epochs over which the metric is averaged before an epoch is chosen.
+    """
+    return _read("bagged", test, _each(validation, higher, window))
+
+
+def best_epoch(curves: Tensor, *, higher: bool = True, window: int = 1) -> int:
     """The first epoch with the best mean over folds, counted from 0.
+
+    Sums of the same numbers in another order differ in the last bit: that is no difference here.
 
     Args:
         curves: The metric by fold and epoch ``[folds, epochs]``.
         higher: Whether more of the metric is better.
+        window: Epochs, up to and with an epoch, over which its mean is averaged.
 
     Example:
         >>> best_epoch(torch.tensor([[1.0, 3.0, 2.0]])), best_epoch(torch.tensor([[1.0, 0.5]]),
         ...                                                         higher=False)
         (1, 1)
+        >>> best_epoch(torch.tensor([[1.0, 3.0, 1.0, 2.0, 2.5]]), window=2)
+        4
     """
-    mean = _mean(curves, 0) if higher else -_mean(curves, 0)
-    return int(mean.masked_fill(mean.isnan(), -torch.inf).argmax())
+    mean = mean_over_models(curves).double()
+    if window > 1:
+        before = mean.new_full((window - 1,), torch.nan)
+        mean = torch.cat([before, mean]).unfold(0, window, 1).nanmean(1)
+    mean = mean if higher else -mean
+    mean = mean.masked_fill(mean.isnan(), -torch.inf)
+    best = mean.max()
+    return int((mean >= best - ROUNDING * best.abs()).int().argmax())
 
 
-def _mean(curves: Tensor, dim: int) -> Tensor:
-    return curves.nanmean(dim) if bool(curves.isnan().any()) else curves.mean(dim)
+def has_stopped(
+    choices: Sequence[Tensor], *, patience: int, window: int = 1, higher: bool = True
+) -> bool:
+    """Whether no choice of an epoch has improved in the last ``patience`` epochs.
+
+    Args:
+        choices: The metric so far of the models that choose together ``[models, epochs]``, for
+            every choice.
+        patience: Number of epochs; 0 goes on for ever.
+        window: Epochs over which the metric is averaged before an epoch is chosen.
+        higher: Whether more of the metric is better.
+    """
+    if not patience or choices[0].size(1) <= patience:
+        return False
+    latest = max(best_epoch(curves, higher=higher, window=window) for curves in choices)
+    return choices[0].size(1) - 1 - latest >= patience
+
+
+def stop_epoch(
+    choices: Sequence[Tensor], *, patience: int, window: int = 1, higher: bool = True
+) -> int:
+    """After how many epochs training stops, see :func:`has_stopped`, from curves over all."""
+    ended = partial(has_stopped, patience=patience, window=window, higher=higher)
+    epochs = choices[0].size(1)
+    return next((n for n in range(1, epochs) if ended([c[:, :n] for c in choices])), epochs)
+
+
+def mean_over_models(curves: Tensor) -> Tensor:
+    """The mean over models ``[epochs]``; NaN, where a fold does not define the metric, is left
+    out.
+    """
+    return curves.nanmean(0) if bool(curves.isnan().any()) else curves.mean(0)
+
+
+def _each(curves: Tensor, higher: bool, window: int) -> list[int]:
+    return [best_epoch(row[None], higher=higher, window=window) for row in curves]
 
 
 def _read(rule: str, curves: Tensor, epochs: list[int]) -> Selected:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from lgan.nn.dropout import Dropout
 
-__all__ = ["drawn", "model_view", "stack", "unstack"]
+__all__ = ["drawn", "join", "model_view", "stack", "unstack"]
 
 
 def stack(models: Sequence[nn.Module]) -> nn.Module:
@@ -33,6 +33,15 @@ def stack(models: Sequence[nn.Module]) -> nn.Module:
 def unstack(together: nn.Module, index: int) -> dict[str, Tensor]:
     """The state of one of the models, as if it had been trained alone."""
     return {name: tensor[index].clone() for name, tensor in together.state_dict().items()}
+
+
+def join(stacks: Sequence[nn.Module]) -> nn.Module:
+    """All models of some stacks as one, in memory of its own, in evaluation mode."""
+    states = [stacked.state_dict() for stacked in stacks]
+    together = copy.deepcopy(stacks[0])
+    for name in states[0]:
+        _assign(together, name, torch.cat([state[name] for state in states]))
+    return together.eval().requires_grad_(False)
 
 
 def model_view(together: nn.Module, index: int | slice) -> nn.Module:

@@ -1,0 +1,127 @@
+"""What is measured while models train, and who chooses an epoch by it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import Tensor
+
+from lgan.task import Metric
+from lgan.train.bag_sums import BagSums
+from lgan.train.config import TrainConfig
+from lgan.train.jobs import Job
+from lgan.train.objective import Objective
+from lgan.train.selected_predictions import SelectedPredictions
+from lgan.train.selection import has_stopped
+
+__all__ = ["Choice", "Curves", "choices", "stop_choices"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Models that choose one epoch together.
+
+    Attributes:
+        models: Which they are.
+        inner: Whether they choose on their inner hold-outs, or on what they are tested on.
+    """
+
+    models: list[int] = field(default_factory=list)
+    inner: bool = True
+
+
+def choices(jobs: Sequence[Job]) -> dict[str, list[Choice]]:
+    """Who chooses an epoch, by rule: the models of a variant that have no inner hold-out together
+    (``gin``), every other one for itself (``fair``), and the members of every bag (``bagged``).
+    """
+    gin: dict[int, Choice] = {}
+    bags: dict[tuple[int, int], Choice] = {}
+    fair: list[Choice] = []
+    for k, job in enumerate(jobs):
+        if not job.validation.numel():
+            gin.setdefault(job.variant, Choice(inner=False)).models.append(k)
+            continue
+        fair.append(Choice([k]))
+        if job.bag >= 0:
+            bags.setdefault((job.variant, job.bag), Choice()).models.append(k)
+    return {"gin": list(gin.values()), "fair": fair, "bagged": list(bags.values())}
+
+
+def stop_choices(jobs: Sequence[Job]) -> list[Choice]:
+    """The choices that training goes on for: those of the strictest rule it can be read by."""
+    of = choices(jobs)
+    return of["bagged"] or of["fair"] or of["gin"]
+
+
+@dataclass
+class Curves:
+    """What was measured, by model and epoch ``[K, E]``; filled as training goes on.
+
+    Attributes:
+        loss: Mean training loss.
+        test: The metric on the test graphs.
+        validation: The metric on the inner hold-out; 0 where there is none.
+        seconds: Time of every epoch ``[E]``, evaluation included.
+        metric: What was measured.
+        selected: Predictions for the test graphs at the epoch that is best so far.
+        bags: Predictions of the members of every bag, summed, for every epoch.
+    """
+
+    loss: Tensor
+    test: Tensor
+    validation: Tensor
+    seconds: Tensor
+    metric: Metric
+    selected: SelectedPredictions
+    bags: BagSums
+
+    @staticmethod
+    def empty(jobs: Sequence[Job], config: TrainConfig, objective: Objective) -> "Curves":
+        """Curves before the first epoch."""
+        outputs, of = objective.task.num_outputs, choices(jobs)
+        selected = SelectedPredictions(
+            [job.test.numel() for job in jobs],
+            outputs,
+            joint=[choice.models for choice in of["gin"]],
+            alone=[choice.models[0] for choice in of["fair"]],
+            higher=objective.metric.higher_is_better,
+            window=config.window,
+        )
+        values = torch.zeros(len(jobs), config.epochs, dtype=torch.float64)
+        loss, seconds = torch.zeros(len(jobs), config.epochs), torch.zeros(config.epochs)
+        return Curves(
+            loss=loss,
+            test=values,
+            validation=values.clone(),
+            seconds=seconds,
+            metric=objective.metric,
+            selected=selected,
+            bags=BagSums(jobs, config.epochs, outputs),
+        )
+
+    def chosen_on(self, choice: Choice) -> Tensor:
+        """The curves that models choose an epoch on ``[n, E]``."""
+        return (self.validation if choice.inner else self.test)[choice.models]
+
+    def stopped(self, who: Sequence[Choice], epochs: int, config: TrainConfig) -> bool:
+        """Whether none of the choices has improved for so long, after some epochs, that training
+        stops there.
+        """
+        return has_stopped(
+            [self.chosen_on(choice)[:, :epochs] for choice in who],
+            patience=config.patience,
+            window=config.window,
+            higher=self.metric.higher_is_better,
+        )
+
+    def cut(self, epochs: int) -> "Curves":
+        """The first epochs alone."""
+        cut = {name: getattr(self, name)[:, :epochs] for name in ("loss", "test", "validation")}
+        return replace(self, **cut, seconds=self.seconds[:epochs])
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything that changes, by name."""
+        named = {"loss": self.loss, "test": self.test, "validation": self.validation,
+                 "seconds": self.seconds}  # fmt: skip
+        named |= {f"selected.{name}": t for name, t in self.selected.tensors().items()}
+        return named | ({"bags": self.bags.values} if self.bags.graphs else {})

@@ -1,0 +1,246 @@
+"""Members side by side: models that each hold another fold out, and predict as one."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lgan.graph import GraphUnion
+from lgan.task import Metric, TargetScale
+from lgan.train.config import TrainConfig
+from lgan.train.curves import Curves
+from lgan.train.environment import environment, peak_memory
+from lgan.train.evaluate import HeldOut
+from lgan.train.folds import choose_groups
+from lgan.train.groups import how_many_at_once, state_file, train_in_groups
+from lgan.train.jobs import Job, Variant, held_out_job, model_seed
+from lgan.train.loop import OnEpoch, train_together
+from lgan.train.objective import Objective
+from lgan.train.run_lock import run_lock
+from lgan.train.selection import best_epoch, stop_epoch
+from lgan.train.stack import join
+
+__all__ = ["TrainedEnsemble", "train_ensemble"]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedEnsemble:
+    """Trained members, and what each said of the graphs it was not trained on.
+
+    Predictions are probabilities, or numbers in the units of the targets.
+
+    Attributes:
+        network: All members as one stacked module, parameters ``[K, …]``, in evaluation mode, at
+            the chosen epoch.
+        epoch: The epoch, counted from 1, with the best held-out metric of all members together.
+        fold: The fold of every graph ``[G]``; -1 for one that all members trained on.
+        held_out: The fold that each member holds out ``[K]``.
+        member_predictions: What each member says of the graphs it held out ``[K, G, O]``; NaN for
+            those it was trained on.
+        scale: Mean and deviation of numeric targets in the training part of each member
+            ``[K, T]``: its outputs are in these units.
+        fold_scores: The metric of the out-of-fold predictions in every fold that was held out;
+            NaN where the fold does not define it.
+        pooled_score: The metric of all out-of-fold predictions together.
+        test: The metric of every member on its held-out fold after every epoch ``[K, E]``.
+        loss: Training loss of every member ``[K, E]``.
+        info: Settings, metric, time, environment, for a record.
+    """
+
+    network: nn.Module
+    epoch: int
+    fold: Tensor
+    held_out: Tensor
+    member_predictions: Tensor
+    scale: TargetScale | None
+    fold_scores: tuple[float, ...]
+    pooled_score: float
+    test: Tensor
+    loss: Tensor
+    info: dict[str, Any]
+
+    @property
+    def members(self) -> int:
+        """Number of members."""
+        return self.held_out.numel()
+
+    @property
+    def predictions(self) -> Tensor:
+        """Out-of-fold predictions ``[G, O]``: the mean over the members that held a graph out; NaN
+        where none did.
+        """
+        return self.member_predictions.nanmean(0)
+
+    @property
+    def score(self) -> float:
+        """The metric of the out-of-fold predictions, mean over folds.
+
+        The epoch was chosen by these very graphs, which makes it optimistic by a little; the rule
+        ``bagged`` of :func:`lgan.cross_validate` measures the choice too.
+        """
+        return float(torch.tensor(self.fold_scores, dtype=torch.float64).nanmean())
+
+
+def train_ensemble(
+    factory: Callable[[], nn.Module],
+    union: GraphUnion,
+    *,
+    members: int = 10,
+    folds: int | Tensor | None = None,
+    config: TrainConfig | None = None,
+    metric: str | None = None,
+    captured: bool = True,
+    rows: Tensor | None = None,
+    device: torch.device | None = None,
+    output: Path | str | None = None,
+    resume: bool = False,
+    model: dict[str, Any] | None = None,
+    on_epoch: OnEpoch | None = None,
+) -> TrainedEnsemble:
+    """Train members side by side, each with another fold held out, and keep them at the epoch where
+    their held-out metric is best on the average.
+
+    Args:
+        factory: Builds one model.
+        union: The data set, on the device to train on.
+        members: Number of models; one holds out a tenth of the graphs, or the first fold.
+        folds: Number of folds to draw, or the fold of every graph ``[G]`` (-1: never held out); by
+            default as many as there are members, and at least five. Member ``i`` holds out fold
+            ``i``, counted round where there are fewer folds.
+        config: Settings; ``window`` and ``patience`` say how the epoch is chosen and when to stop.
+        metric: Name of the metric, see :func:`lgan.cross_validate`.
+        captured: Use CUDA graphs on a GPU; the model must not synchronise.
+        rows: Rows of the largest activations of every graph ``[G]``; by default its nodes.
+        device: Where to train; by default where the data set is.
+        output: Folder for the state of the run, see :class:`RunState`.
+        resume: Go on from the state in ``output``.
+        model: Name and options of the model; a run that goes on must have the same.
+        on_epoch: Called after every epoch.
+
+    Example:
+        >>> import lgan
+        >>> union = lgan.load("triangles")
+        >>> ensemble = train_ensemble(
+        ...     lambda: lgan.LGAN(union.num_features, 8, union.num_classes, num_layers=2),
+        ...     union, members=3, config=TrainConfig(epochs=2, iterations=0))
+        >>> ensemble.predictions.shape, ensemble.held_out.tolist()
+        (torch.Size([200, 2]), [0, 1, 2])
+    """
+    if members < 1:
+        raise ValueError(f"`members` must be 1 or more, got {members}.")
+    config = config or TrainConfig()
+    number = (max(5, members) if members > 1 else 10) if folds is None else folds
+    fold, _ = choose_groups(union, number, config.seed)
+    held_out = torch.arange(members) % (int(fold.max()) + 1)
+    jobs = [
+        replace(held_out_job(fold, k, seed=config.seed), seed=model_seed(config.seed, i))
+        for i, k in enumerate(held_out.tolist())
+    ]
+    variant, place = Variant(factory, config, model or {}), device or union.device
+    at_once = how_many_at_once(
+        factory, union, members, fold=fold, config=config, rows=rows, device=place
+    )
+    train = partial(
+        train_together, union, groups=fold, metric=metric, captured=captured, device=device
+    )
+    with run_lock(output):
+        stacks, curves = _train(
+            train, variant, jobs, at_once, output=output, resume=resume, on_epoch=on_epoch
+        )
+    test, loss = (torch.cat([getattr(c, name) for c in curves]) for name in ("test", "loss"))
+    measured, network = curves[0].metric, join(stacks)
+    objective = Objective.of(
+        union.known_task, measured, union.y, torch.stack([job.train for job in jobs])
+    )
+    said = _held_out_predictions(network, union, jobs, objective, place)
+    oof, y = said.nanmean(0), union.y.cpu()
+    info = {
+        "metric": measured.name,
+        "members": members,
+        "config": asdict(config),
+        "seconds": round(sum(float(c.seconds.sum()) for c in curves), 3),
+        "environment": environment(place),
+        "peak_memory": peak_memory(place),
+    }
+    return TrainedEnsemble(
+        network=network,
+        epoch=best_epoch(test, higher=measured.higher_is_better, window=config.window) + 1,
+        fold=fold,
+        held_out=held_out,
+        member_predictions=said,
+        scale=objective.scale,
+        fold_scores=tuple(_score(measured, y, oof, fold == k) for k in held_out.unique().tolist()),
+        pooled_score=_score(measured, y, oof, torch.isin(fold, held_out)),
+        test=test,
+        loss=loss,
+        info=info,
+    )
+
+
+def _train(
+    train: Callable[..., tuple[nn.Module, Curves]],
+    variant: Variant,
+    jobs: list[Job],
+    at_once: int,
+    *,
+    output: Path | str | None,
+    resume: bool,
+    on_epoch: OnEpoch | None,
+) -> tuple[list[nn.Module], list[Curves]]:
+    """The members at the epoch they choose together, and their curves.
+
+    Members that do not fit into memory together train in groups, and all epochs: only then can they
+    choose, and the groups train once more, up to the chosen epoch.
+    """
+    alone = replace(variant, config=replace(variant.config, patience=0))
+
+    def one_group(group: range, resume: bool) -> tuple[nn.Module | None, Curves]:
+        whole = len(group) == len(jobs)
+        stacked, curves = train(
+            [variant if whole else alone],
+            [jobs[k] for k in group],
+            state=state_file(output, group),
+            resume=resume,
+            keep_selected=whole,
+            on_epoch=on_epoch,
+        )
+        return (stacked if whole else None), curves
+
+    parts = train_in_groups(one_group, len(jobs), at_once, folder=output, resume=resume)
+    curves = [part for _, part in parts]
+    if parts[0][0] is not None:
+        return [parts[0][0]], curves
+    config, metric = variant.config, curves[0].metric
+    window, higher = config.window, metric.higher_is_better
+    test = torch.cat([part.test for part in curves])
+    epochs = stop_epoch([test], patience=config.patience, window=window, higher=higher)
+    until = best_epoch(test[:, :epochs], window=window, higher=higher) + 1
+    stacks, start = [], 0
+    for part in curves:
+        group = jobs[start : start + len(part.test)]
+        stacks.append(train([alone], group, until=until)[0])
+        start += len(group)
+    return stacks, [part.cut(epochs) for part in curves]
+
+
+def _held_out_predictions(
+    network: nn.Module,
+    union: GraphUnion,
+    jobs: list[Job],
+    objective: Objective,
+    device: torch.device,
+) -> Tensor:
+    """What each member says of its held-out graphs ``[K, G, O]``, NaN elsewhere."""
+    outputs = HeldOut(union, [job.test for job in jobs], device).outputs(network)
+    said = outputs[0].new_full((len(jobs), union.num_graphs, outputs[0].size(-1)), torch.nan)
+    for row, job, prediction in zip(said, jobs, objective.predictions(outputs), strict=True):
+        row[job.test] = prediction
+    return said
+
+
+def _score(metric: Metric, y: Tensor, predictions: Tensor, rows: Tensor) -> float:
+    return metric(y[rows].numpy(), predictions[rows].numpy())

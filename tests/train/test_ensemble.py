@@ -1,0 +1,146 @@
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from lgan import TrainConfig, cross_validate, predict
+from lgan.data import stratified_folds
+from lgan.task import METRICS, TargetScale, Task
+from lgan.train import groups as groups_module
+from lgan.train import train_ensemble
+from lgan.train.jobs import Variant, held_out_job
+from lgan.train.loop import train_together
+from lgan.train.stack import model_view, unstack
+from lgan.zoo import model_spec
+
+CONFIG = TrainConfig(epochs=6, iterations=3, batch_size=16, seed=2, lr=0.03)
+
+
+def _choose(test: torch.Tensor, window: int) -> int:
+    mean = test.mean(0).tolist()
+    smooth = [np.mean(mean[max(0, e - window + 1) : e + 1]).round(12) for e in range(len(mean))]
+    return int(np.argmax(smooth)) + 1
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize("average", [0.0, 0.6])
+def test_members_are_models_trained_alone_up_to_the_joint_epoch(average, union, factory):
+    build, config = factory("lgan-res", dropout=0.3), replace(CONFIG, window=2, average=average)
+    trained = train_ensemble(build, union, members=3, config=config)
+    fold = stratified_folds(union.y, 5, seed=2)
+    assert torch.equal(trained.fold, fold)
+    assert trained.held_out.tolist() == [0, 1, 2]
+    curves = []
+    for i in range(3):
+        job = held_out_job(fold, i, seed=2)
+        alone = partial(train_together, union, [Variant(build, config)], [job], groups=fold)
+        curves.append(alone()[1].test[0])
+        model, _ = alone(until=trained.epoch)
+        for name, tensor in unstack(model, 0).items():
+            torch.testing.assert_close(unstack(trained.network, i)[name], tensor)
+        said = predict(model_view(model, 0), union, job.test).softmax(-1)
+        torch.testing.assert_close(trained.member_predictions[i, job.test], said)
+        assert trained.member_predictions[i, job.train].isnan().all()
+        torch.testing.assert_close(trained.predictions[job.test], said)
+    assert trained.epoch == _choose(torch.stack(curves), 2)
+    assert torch.equal(trained.test, torch.stack(curves))
+    never = fold >= 3
+    assert trained.predictions[never].isnan().all()
+    right = trained.predictions.argmax(1) == union.y
+    shares = [float(right[fold == k].double().mean()) for k in range(3)]
+    assert trained.fold_scores == pytest.approx(shares)
+    assert trained.score == pytest.approx(np.mean(shares))
+    assert trained.pooled_score == pytest.approx(float(right[~never].double().mean()))
+    assert not trained.network.training
+
+
+def test_more_members_than_folds_count_round_with_seeds_of_their_own(union, factory):
+    fold = torch.arange(46) // 2 % 3
+    fold[:4] = -1
+    trained = train_ensemble(factory(), union, members=5, folds=fold, config=CONFIG)
+    assert trained.held_out.tolist() == [0, 1, 2, 0, 1]
+    held = ~trained.member_predictions.isnan().any(-1)
+    assert torch.equal(held.sum(0), torch.where(fold < 0, 0, torch.where(fold < 2, 2, 1)))
+    mean = (trained.member_predictions[0] + trained.member_predictions[3]) / 2
+    torch.testing.assert_close(trained.predictions[fold == 0], mean[fold == 0])
+    assert not torch.equal(trained.network.head.weight[0], trained.network.head.weight[3])
+
+
+def test_one_member_is_the_first_fold_of_ten(union, factory):
+    one = train_ensemble(factory(), union, members=1, config=CONFIG)
+    result = cross_validate(factory(), union, folds=10, config=CONFIG)
+    assert one.network.head.weight.size(0) == one.members == 1
+    torch.testing.assert_close(one.test[0], result.test[0])
+    assert one.score == float(result.test[0].max())
+
+
+def _numbers(union):
+    sizes = torch.diff(union.node_ptr).float()
+    data = replace(union, y=100 + sizes[:, None], task=Task("regression", ("size",)), name="own")
+    return data, partial(model_spec("gin").build, union.num_features, 6, 1, num_layers=2)
+
+
+def test_numbers_come_back_in_their_units_with_the_scale_of_every_member(union):
+    data, build = _numbers(union)
+    trained = train_ensemble(build, data, members=2, config=CONFIG)
+    assert trained.info["metric"] == "rmse"
+    assert trained.epoch == int(trained.test.mean(0).argmin()) + 1
+    for i in range(2):
+        rows = trained.fold == i
+        own = TargetScale.fit(data.y, ~rows)
+        torch.testing.assert_close(trained.scale.mean[i], own.mean)
+        torch.testing.assert_close(trained.scale.std[i], own.std)
+        out = predict(trained.network, data)[i]
+        torch.testing.assert_close(trained.predictions[rows], own.original(out)[rows])
+        rmse = METRICS["rmse"](data.y[rows].numpy(), trained.predictions[rows].numpy())
+        assert trained.fold_scores[i] == pytest.approx(rmse)
+
+
+@pytest.mark.parametrize("at_once", [10, 2])
+def test_resumed_ensemble_ends_with_the_same_bits(at_once, monkeypatch, union, factory, tmp_path):
+    monkeypatch.setattr(groups_module, "models_at_once", lambda *_: at_once)
+    build, seen = factory("lgan", dropout=0.2), []
+    options = {"members": 3, "config": replace(CONFIG, average=0.5, window=2)}
+    whole = train_ensemble(build, union, **options)
+
+    def stop(epoch, curves):
+        seen.append(epoch)
+        if len(seen) == 4 + (CONFIG.epochs if at_once == 2 else 0):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_ensemble(build, union, output=tmp_path, on_epoch=stop, **options)
+    resumed = train_ensemble(build, union, output=tmp_path, resume=True, **options)
+    assert resumed.epoch == whole.epoch
+    assert torch.equal(resumed.loss, whole.loss)
+    for name, tensor in whole.network.state_dict().items():
+        assert torch.equal(resumed.network.state_dict()[name], tensor), name
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize("patience", [0, 3])
+def test_members_in_groups_choose_the_epoch_of_one_program(patience, monkeypatch, union, factory):
+    options = {"members": 3, "config": replace(CONFIG, epochs=15, window=2, patience=patience)}
+    whole = train_ensemble(factory("gin"), union, **options)
+    monkeypatch.setattr(groups_module, "models_at_once", lambda *_: 2)
+    parts = train_ensemble(factory("gin"), union, **options)
+    assert (parts.epoch, parts.test.shape) == (whole.epoch, whole.test.shape)
+    for name, tensor in whole.network.state_dict().items():
+        torch.testing.assert_close(parts.network.state_dict()[name], tensor)
+    torch.testing.assert_close(parts.predictions, whole.predictions, equal_nan=True)
+
+
+def test_training_stops_when_the_members_no_longer_improve(union, factory):
+    config = replace(CONFIG, epochs=30, patience=3)
+    trained = train_ensemble(factory("gin"), union, members=3, config=config)
+    epochs = trained.test.size(1)
+    assert epochs == trained.epoch + 3 < 30
+    full = train_ensemble(factory("gin"), union, members=3, config=replace(config, patience=0))
+    assert torch.equal(full.test[:, :epochs], trained.test)
+
+
+def test_no_member_is_refused(union, factory):
+    with pytest.raises(ValueError, match="`members` must be 1 or more, got 0"):
+        train_ensemble(factory(), union, members=0)
