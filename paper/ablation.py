@@ -22,6 +22,7 @@ PAPER: dict[str, Any] = {
     "pair_code": "none",
     "code_map": "linear",
     "squash": False,
+    "norm": "batch",
 }
 # What a change is called, in the order of the rows.
 ROWS: dict[tuple[str, Any], str] = {
@@ -36,6 +37,8 @@ ROWS: dict[tuple[str, Any], str] = {
     **{("pair_code", level): f"pair code {level}" for level in LEVELS if level != "none"},
     ("code_map", "spline"): "counts as splines",
     ("squash", True): "squashed sums (asinh)",
+    ("norm", "layer"): "layer normalisation",
+    ("norm", "none"): "no normalisation",
     ("compress", False): "without compression",
 }
 FULL = "full (the paper's LGAN)"

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from lgan import EgoLines, LGANConv
+from lgan.nn.linear import Linear
 
 Pair = tuple[int, int]
 
@@ -129,13 +130,18 @@ def conv(layer: LGANConv, x: Tensor, graph: nx.Graph) -> Tensor:
             S = S + comb(pair, slice(width, 2 * width))
         if layer.squash:
             T, S = T.asinh(), S.asinh()
-        hidden = _fused(layer, T, S) @ layer.fuse.weight
+        hidden = _mapped(_fused(layer, T, S), layer.fuse)
         if layer.residual is not None:
             hidden = hidden + x[t] @ layer.residual.weight
         rows.append(hidden)
-    hidden = batch_norm(torch.stack(rows), layer.norm.scale, layer.norm.shift).relu()
-    out = hidden @ layer.out.weight
-    return batch_norm(out, layer.out_norm.scale, layer.out_norm.shift).relu()
+    hidden = NORMS[layer.norm.kind](torch.stack(rows), layer.norm.scale, layer.norm.shift).relu()
+    out = _mapped(hidden, layer.out)
+    return NORMS[layer.norm.kind](out, layer.out_norm.scale, layer.out_norm.shift).relu()
+
+
+def _mapped(x: Tensor, linear: Linear) -> Tensor:
+    out = x @ linear.weight
+    return out if linear.bias is None else out + linear.bias
 
 
 def _fused(layer: LGANConv, T: Tensor, S: Tensor) -> Tensor:
@@ -155,3 +161,12 @@ def batch_norm(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
     mean = sum(x) / len(x)
     var = sum((row - mean) ** 2 for row in x) / len(x)
     return (x - mean) / torch.sqrt(var + 1e-5) * scale + shift
+
+
+def layer_norm(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+    """Every row normalised by itself; the variance is the biased one."""
+    rows = [(row - row.mean()) / torch.sqrt(row.var(correction=0) + 1e-5) for row in x]
+    return torch.stack(rows) * scale + shift
+
+
+NORMS = {"batch": batch_norm, "layer": layer_norm, "none": lambda x, scale, shift: x}

@@ -71,7 +71,7 @@ def test_options_reach_model_and_training(lgan, tmp_path):
         # and those that nobody gave, so that the record holds them all
         "branches": "both", "code_map": "linear", "comb": "deepsets", "fusion": "concat",
         "head_layers": 1, "include_input": False, "pair_code": "none", "residual": False,
-        "squash": False,
+        "norm": "batch", "squash": False,
     }  # fmt: skip
     config = ran.json["config"]
     assert (config["lr"], config["seed"], config["batch_size"]) == (0.5, 7, 9)
@@ -239,7 +239,7 @@ def test_folder_with_a_run_is_kept_unless_told_otherwise(command, lgan, tmp_path
         (["--readout", "mean"], "model readout sum → mean"),
         (["--features", "degree"], "node features 1 →"),
         (["--folds", 4], "folds "),
-        (["--set", "squash=true"], "model squash False → True"),
+        (["--set", "norm=layer"], "model norm batch → layer"),
     ],
 )
 def test_resuming_with_other_options_names_them(arguments, message, lgan):

@@ -46,11 +46,13 @@ def shake(model: nn.Module) -> nn.Module:
     return model.double().eval()
 
 
+@pytest.mark.parametrize("norm", ["batch", "layer", "none"])
 @pytest.mark.parametrize("fusion", ["concat", "sum", "mean", "gate"])
 @pytest.mark.parametrize("comb", ["deepsets", "linear"])
 @pytest.mark.parametrize("residual", [False, True])
-def test_a_mask_of_zeros_and_ones_deletes_edges_and_their_triangles(residual, comb, fusion):
-    model = shake(lgan.LGAN(3, 6, 2, num_layers=2, residual=residual, comb=comb, fusion=fusion))
+def test_a_mask_of_zeros_and_ones_deletes_edges_and_their_triangles(residual, comb, fusion, norm):
+    options = {"residual": residual, "comb": comb, "fusion": fusion, "norm": norm}
+    model = shake(lgan.LGAN(3, 6, 2, num_layers=2, **options))
     data = graph()
     union = MaskableUnion.of([MaskableGraph.of(data)])
     masks = zero_one_masks(union.num_pairs)

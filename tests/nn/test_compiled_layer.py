@@ -22,6 +22,7 @@ OPTIONS = [
     {"squash": True, "comb": "linear", "residual": True},
     {"squash": True, "branches": "target", "pair_code": "triangles"},
 ]
+OPTIONS = [{**options, "norm": norm} for norm in ("batch", "layer", "none") for options in OPTIONS]
 pytestmark = pytest.mark.usefixtures("float64")
 
 
@@ -36,15 +37,16 @@ def _input(kind: str, models: int) -> Tensor:
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("kind", ["shared", "own", "categories"])
+@pytest.mark.parametrize("kind", ["shared", "own", "categories", "no triangles"])
 def test_stacked_models_in_training(options, kind):
     results = []
     x = _input(kind, 3)
+    lines = _lines(options, EDGES[:, [0, 3]] if kind == "no triangles" else EDGES)
     for backend in ("numba", "torch"):
         stack = build_stack(lambda: LGANConv(3, 4, **options), range(3)).train()
         given = x.clone().requires_grad_() if x.is_floating_point() else x
         with ops.backend(backend):
-            out = stack(given, _lines(options))
+            out = stack(given, lines)
             out.square().sum().backward()
         grads = {name: p.grad for name, p in stack.named_parameters() if p.grad is not None}
         grads |= {} if given is x else {"x": given.grad}
@@ -75,13 +77,14 @@ def test_models_in_evaluation(options, models, edges):
         torch.testing.assert_close(whole, one_by_one.detach(), rtol=1e-12, atol=1e-12)
 
 
-def test_an_empty_graph():
+@pytest.mark.parametrize("norm", ["batch", "layer", "none"])
+def test_an_empty_graph(norm):
     nothing = EgoLines.from_edge_index(torch.zeros(2, 0, dtype=torch.int64), 0)
-    stack = build_stack(lambda: LGANConv(3, 4), range(2)).train()
+    stack = build_stack(lambda: LGANConv(3, 4, norm=norm), range(2)).train()
     x = torch.zeros(2, 0, 3, requires_grad=True)
     out = stack(x, nothing)
     out.sum().backward()
     assert out.shape == (2, 0, 4)
     assert not stack.pair.weight.grad.any()
     with torch.no_grad():
-        assert lgan.LGANConv(3, 4).eval()(torch.zeros(0, 3), nothing).shape == (0, 4)
+        assert lgan.LGANConv(3, 4, norm=norm).eval()(torch.zeros(0, 3), nothing).shape == (0, 4)

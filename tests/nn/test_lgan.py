@@ -22,7 +22,7 @@ from laws import (
 )
 from lgan import GraphUnion
 from lgan.data import load_raw, node_features
-from lgan.nn.norm import BatchNorm
+from lgan.nn.norm import BatchNorm, LayerNorm
 from lgan.train.stack import stack
 
 AXES = {
@@ -34,6 +34,7 @@ AXES = {
     "include_input": (False, True),
     "head_layers": (1, 2),
     "squash": (False, True),
+    "norm": ("batch", "layer", "none"),
 }
 
 
@@ -52,6 +53,7 @@ VARIANTS = [
     *_variants("readout", "include_input", "residual"),
     *_variants("branches", "comb", "residual"),
     *_variants("squash", "comb", "residual"),
+    *_variants("norm", "comb", "residual"),
     *({"head_layers": 2} | options for options in _variants("readout", "include_input")),
 ]
 per_variant = pytest.mark.parametrize("options", VARIANTS, ids=_name)
@@ -61,7 +63,7 @@ def _model(in_channels: int = 3, **options) -> lgan.LGAN:
     """A small model in float64 whose normalisations are not the identity."""
     model = lgan.LGAN(in_channels, 6, 2, **({"num_layers": 2} | options)).double()
     for module in model.modules():
-        if isinstance(module, BatchNorm):
+        if isinstance(module, BatchNorm | LayerNorm):
             nn.init.uniform_(module.scale, 0.5, 1.5)
             nn.init.normal_(module.shift)
     return model
@@ -87,7 +89,7 @@ def test_every_model_has_finite_gradients_on_degenerate_graphs(options):
     assert_gradients_finite(_model(**options), 3)
 
 
-@pytest.mark.parametrize("options", _variants("readout", "residual"), ids=_name)
+@pytest.mark.parametrize("options", _variants("readout", "residual", "norm"), ids=_name)
 def test_merged_twins_obey_the_same_laws(options):
     transform = lgan.EgoLineGraph(compress=True)
     assert_permutation_invariant(_model(**options), varied_graphs(3), transform)
@@ -386,8 +388,8 @@ def test_graphs_are_found_from_the_batch_vector_alone():
 
 
 @settings(max_examples=30)
-@given(twin_graphs(), st.integers(0, 2**16), st.booleans())
-def test_merged_twins_leave_every_gradient_to_rounding(drawn, seed, residual):
+@given(twin_graphs(), st.integers(0, 2**16), st.booleans(), st.sampled_from(AXES["norm"]))
+def test_merged_twins_leave_every_gradient_to_rounding(drawn, seed, residual, norm):
     """Two things make it look otherwise, and neither is the compression.
 
     Normalisation divides by ``sqrt(var + eps)``: where all nodes agree in a channel, rounding
@@ -397,9 +399,9 @@ def test_merged_twins_leave_every_gradient_to_rounding(drawn, seed, residual):
     graph, origin = drawn
     torch.manual_seed(seed)
     original = data(graph, torch.randn(max(origin) + 1, 3).double()[origin])
-    model = _model(num_layers=3, residual=residual)
+    model = _model(num_layers=3, residual=residual, norm=norm)
     for module in model.modules():
-        if isinstance(module, BatchNorm):
+        if isinstance(module, BatchNorm | LayerNorm):
             module.eps = 1.0
             torch.nn.init.normal_(module.shift)
     found = []

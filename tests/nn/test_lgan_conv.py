@@ -11,7 +11,7 @@ from torch import Tensor
 import reference
 from laws import assert_permutation_equivariant, graphs
 from lgan import EgoLines, LGANConv, ops
-from lgan.nn.norm import BatchNorm
+from lgan.nn.norm import BatchNorm, LayerNorm
 from lgan.train.stack import stack
 
 VARIANTS = [
@@ -22,6 +22,11 @@ VARIANTS = [
 ]
 VARIANTS += [{"squash": True, "residual": residual} for residual in (False, True)]
 VARIANTS += [{"squash": True, "comb": "linear"}]
+VARIANTS += [
+    {"norm": norm, "residual": residual, **options}
+    for norm, residual in product(("layer", "none"), (False, True))
+    for options in ({}, {"comb": "linear", "squash": True}, {"fusion": "gate"})
+]
 GRAPHS = {
     "random": nx.gnp_random_graph(9, 0.5, seed=1),
     "sparse": nx.gnp_random_graph(10, 0.2, seed=2),
@@ -38,7 +43,7 @@ def _conv(in_channels: int = 3, out_channels: int = 5, **options) -> LGANConv:
     """A layer in float64 whose normalisations are not the identity."""
     layer = LGANConv(in_channels, out_channels, **options).double()
     for module in layer.modules():
-        if isinstance(module, BatchNorm):
+        if isinstance(module, BatchNorm | LayerNorm):
             torch.nn.init.uniform_(module.scale, 0.5, 1.5)
             torch.nn.init.normal_(module.shift)
     return layer
@@ -107,12 +112,14 @@ def test_direction_duplicates_and_loops_of_edges_do_not_matter():
 
 @pytest.mark.parametrize("comb", ["deepsets", "linear"])
 @pytest.mark.parametrize("fusion", ["concat", "sum", "mean", "gate"])
-def test_an_isolated_node_keeps_its_transformed_self_under_the_residual(comb, fusion):
-    layer = _conv(residual=True, comb=comb, fusion=fusion).eval()
+@pytest.mark.parametrize("norm", ["batch", "layer"])
+def test_an_isolated_node_keeps_its_transformed_self_under_the_residual(comb, fusion, norm):
+    layer = _conv(residual=True, comb=comb, fusion=fusion, norm=norm).eval()
     x = torch.randn(4, 3).double()
     out = layer(x, torch.tensor([[0], [1]]))  # nodes 2 and 3 are isolated
     ones = torch.ones(4)
-    kept = layer.out_norm(layer.out(layer.norm(layer.residual(x), ones)), ones)
+    own = layer.residual(x) if norm == "batch" else layer.residual(x) + layer.fuse.bias
+    kept = layer.out_norm(layer.out(layer.norm(own, ones)), ones)
     _assert_close(out[2:], kept[2:])
     assert not torch.allclose(out[:2], kept[:2])
 
@@ -214,6 +221,29 @@ def test_nodes_of_weight_zero_do_not_enter_the_statistics():
         _assert_close(got, expected)
 
 
+@pytest.mark.parametrize("norm", ["layer", "none"])
+@pytest.mark.parametrize("models", [1, 2])
+def test_without_batch_statistics_no_graph_depends_on_its_batch(norm, models):
+    alone = [_conv(norm=norm).train() for _ in range(models)]
+    layer = alone[0] if models == 1 else stack(alone)
+    graph = nx.disjoint_union(GRAPHS["random"], GRAPHS["sparse"])
+    lines = EgoLines.from_edge_index(reference.edge_index(graph), 19)
+    x = torch.randn(19, 3).double()
+    first = layer(x[:9], reference.edge_index(GRAPHS["random"]))
+    for weight in (torch.ones(19), torch.zeros(19), torch.arange(19)):
+        _assert_close(layer(x, lines, node_weight=weight)[..., :9, :], first)
+
+
+@pytest.mark.parametrize("residual", [False, True])
+@pytest.mark.parametrize("norm", ["batch", "layer", "none"])
+def test_every_normalisation_lets_the_number_of_neighbours_through(norm, residual):
+    """Equal neighbours only scale a sum, and layer normalisation alone would forget by how much."""
+    out = _conv(norm=norm, residual=residual)(
+        torch.ones(5, 3).double(), reference.edge_index(nx.star_graph(4))
+    )
+    assert not torch.allclose(out[0], out[1])
+
+
 def test_a_cached_layer_keeps_the_first_structure_until_it_is_reset():
     first = reference.edge_index(GRAPHS["random"])
     second = first[:, :5]
@@ -271,7 +301,7 @@ def test_reset_draws_all_weights_anew():
 
 def test_its_repr_shows_the_options():
     expected = "LGANConv(3, 5, residual=True, comb='linear', fusion='gate', branches='both', "
-    expected += "pair_code='none', code_map='linear', squash=False)"
+    expected += "pair_code='none', code_map='linear', squash=False, norm='batch')"
     assert repr(LGANConv(3, 5, residual=True, comb="linear", fusion="gate")) == expected
 
 
@@ -281,6 +311,7 @@ def test_its_repr_shows_the_options():
         ({"comb": "mlp"}, r"`comb` must be one of .*deepsets.*linear.*got 'mlp'"),
         ({"code_map": "steps"}, r"`code_map` must be one of .*linear.*spline.*got 'steps'"),
         ({"code_map": "spline"}, r"reads structural codes, and `pair_code` is .none.*full"),
+        ({"norm": "group"}, r"`norm` must be one of .*batch.*layer.*none.*got 'group'"),
         ({"fusion": "max"}, r"`fusion` must be one of .*concat.*sum.*mean.*gate.*got 'max'"),
     ],
 )

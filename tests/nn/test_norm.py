@@ -2,7 +2,8 @@ import pytest
 import torch
 from torch import nn
 
-from lgan.nn.norm import BatchNorm
+from lgan import ops
+from lgan.nn.norm import BatchNorm, LayerNorm, NoNorm
 from lgan.train.stack import stack
 
 
@@ -47,9 +48,70 @@ def test_weighted_rows_equal_the_layer_of_torch_on_the_rows_written_out(options)
     _assert_close(ours(x, torch.ones(4)), theirs(x))
 
 
+@pytest.mark.parametrize("backend", ["numba", "torch"])
+@pytest.mark.parametrize("shape", [(7, 5), (2, 7, 5), (2, 3, 7, 5), (40, 2048), (0, 5)], ids=str)
+def test_layer_normalisation_equals_that_of_torch(shape, backend):
+    ours = LayerNorm(shape[-1], relu=False, eps=1e-3).double()
+    theirs = nn.LayerNorm(shape[-1], eps=1e-3).double()
+    with torch.no_grad():
+        theirs.weight.copy_(ours.scale.normal_())
+        theirs.bias.copy_(ours.shift.normal_())
+    x = torch.randn(shape).double().requires_grad_()
+    direction = torch.randn_like(x)
+    found = []
+    for layer, args in ((ours, (torch.zeros(shape[-2]),)), (theirs, ())):
+        with ops.backend(backend):
+            out = layer(x, *args)
+        leaves = (x, *layer.parameters())
+        found.append((out, *torch.autograd.grad((out * direction).sum(), leaves)))
+    for got, expected in zip(*found, strict=True):
+        _assert_close(got, expected)
+
+
+def test_layers_side_by_side_normalise_each_with_its_own_parameters():
+    alone = [LayerNorm(5).double() for _ in range(3)]
+    for layer in alone:
+        nn.init.normal_(layer.scale)
+        nn.init.normal_(layer.shift)
+    together, weight = stack(alone), torch.ones(6)
+    for shape in ((3, 6, 5), (2, 3, 6, 5)):
+        x = torch.randn(shape).double()
+        out = together(x, weight)
+        for k, layer in enumerate(alone):
+            _assert_close(out[..., k, :, :], layer(x[..., k, :, :], weight))
+
+
+def test_a_row_that_does_not_vary_becomes_the_shift():
+    layer = LayerNorm(6, relu=False)
+    nn.init.normal_(layer.shift)
+    x = torch.full((2, 6), 0.3, requires_grad=True)
+    out = layer(x, torch.ones(2))
+    torch.testing.assert_close(out, layer.shift.expand(2, 6), rtol=0, atol=1e-4)
+    out.square().sum().backward()
+    assert x.grad.isfinite().all()
+
+
+def test_layer_normalisation_of_one_channel_is_refused():
+    with pytest.raises(ValueError, match=r"2 channels or more, got 1.*larger width"):
+        LayerNorm(1)
+
+
+def test_parameters_of_other_models_are_refused():
+    x, scale = torch.ones(3, 4, 5), torch.ones(2, 5)
+    with pytest.raises(ValueError, match=r"\[2, 5\].*models.*of `x` \[3, 4, 5\]"):
+        ops.layer_norm(x, scale, scale, eps=1e-5, relu=True)
+
+
+def test_no_normalisation_is_clipping():
+    layer, x = NoNorm(3), torch.tensor([[-1.0, 0.0, 2.0]])
+    assert layer(x, torch.ones(1)).tolist() == [[0, 0, 2]]
+    assert not layer.state_dict()
+
+
 @pytest.mark.parametrize("training", [True, False])
-def test_clipping_is_a_relu_on_top(training):
-    plain, clipped = BatchNorm(5, relu=False).train(training), BatchNorm(5).train(training)
+@pytest.mark.parametrize("Norm", [BatchNorm, LayerNorm])
+def test_clipping_is_a_relu_on_top(training, Norm):
+    plain, clipped = Norm(5, relu=False).train(training), Norm(5).train(training)
     x, weight = torch.randn(8, 5), torch.ones(8)
     assert torch.equal(clipped(x, weight), plain(x, weight).relu())
 
@@ -113,13 +175,17 @@ def test_statistics_in_float32_are_close_to_those_of_torch():
     torch.testing.assert_close(ours.running_var, theirs.running_var, rtol=1e-4, atol=1e-5)
 
 
-def test_reset_forgets_everything():
-    layer = BatchNorm(4)
+@pytest.mark.parametrize("Norm", [BatchNorm, LayerNorm])
+def test_reset_forgets_everything(Norm):
+    layer = Norm(4)
     layer(torch.randn(9, 4), torch.ones(9))
+    nn.init.normal_(layer.scale)
     layer.reset_parameters()
-    fresh = BatchNorm(4).state_dict()
+    fresh = Norm(4).state_dict()
     assert all(torch.equal(value, fresh[name]) for name, value in layer.state_dict().items())
 
 
 def test_its_repr_shows_the_options():
     assert repr(BatchNorm(4, relu=False)) == "BatchNorm(4, relu=False)"
+    assert repr(LayerNorm(4)) == "LayerNorm(4, relu=True)"
+    assert repr(NoNorm(4)) == "NoNorm(4)"

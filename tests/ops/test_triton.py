@@ -129,6 +129,25 @@ for models, nodes, width, shared, relu in [(3, 70, 5, False, True), (1, 9, 8, Tr
     for got, want in zip(*results):
         agree(got, want)
 
+for models, nodes, width, relu, half in [(3, 70, 5, True, False), (1, 9, 8, False, False),
+                                         (2, 2100, 3, True, False), (2, 5, 130, True, True)]:
+    x = torch.randn(models, nodes, width, generator=generator).to(device).bfloat16().float()
+    x[0, 0] = 2.5  # a row that does not vary
+    scale, shift = torch.randn(2, models, width, generator=generator).to(device)
+    share = torch.randn(x.shape, generator=generator).to(device)
+    results = []
+    for name in ("triton", "torch"):
+        leaves = [t.clone().requires_grad_() for t in (x, scale, shift)]
+        if half:
+            leaves[0] = x.bfloat16().requires_grad_()
+        with ops.backend(name):
+            out = ops.layer_norm(*leaves, eps=0.1, relu=relu)
+        assert out.dtype == leaves[0].dtype
+        (share * out * out).sum().backward()
+        results.append((out, *(leaf.grad for leaf in leaves)))
+    for got, want in zip(*results):
+        agree(got, want, 2e-2 if half else 1e-5)
+
 rows = SparseRows(*(
     torch.tensor(values, device=device).to(kind)
     for values, kind in [([0, 3, 3, 4], torch.int64), ([0, 1, 4, 1], torch.int32),

@@ -4,6 +4,7 @@ import torch
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
+from lgan.train.stack import stack
 from lgan.zoo import GIN
 from lifted import everything, union_of, varied
 from stacks import build_stack
@@ -44,6 +45,19 @@ def test_eps_of_stacked_models_are_their_own():
     assert models.layers[0].conv(h, batch.edge_index).flatten().tolist() == [2, 2, 3, 3]
     models(batch).sum().backward()
     assert models.layers[0].conv.eps.grad.shape == (2, 1, 1)
+
+
+@pytest.mark.parametrize("norm", ["layer", "none"])
+def test_other_normalisations_know_no_batch_but_the_number_of_neighbours(norm):
+    alone = [GIN(1, 4, 2, norm=norm, include_input=False).double() for _ in range(2)]
+    model = stack(alone)
+    graphs = [nx.star_graph(3), nx.cycle_graph(4)]
+    outs = model(everything(union_of(graphs)))
+    for k, one in enumerate(alone):
+        for graph, out in zip(graphs, outs[k], strict=True):
+            torch.testing.assert_close(one(everything(union_of([graph])))[0], out)
+    h = alone[0].layers[0](torch.ones(4, 1).double(), torch.tensor([[1, 2, 3], [0, 0, 0]]), None)
+    assert not torch.allclose(h[0], h[1])
 
 
 def test_merged_twins_are_refused():

@@ -11,6 +11,7 @@ from lgan.nn.eager import eager
 from lgan.nn.features import check_finite, checked_features
 from lgan.nn.lgan_conv import Branches, CodeMap, Comb, Fusion, LGANConv
 from lgan.nn.linear import Linear, one_hot
+from lgan.nn.norm import Norm
 from lgan.nn.readout import Readout, check_readout, skip_cat
 
 __all__ = ["LGAN"]
@@ -40,6 +41,7 @@ class LGAN(nn.Module):
             ``"rings"``, for molecules.
         code_map: How a count of the code is read, see :class:`LGANConv`.
         squash: Tame the sums over pairs, see :class:`LGANConv`; for dense graphs.
+        norm: ``"batch"`` (the paper), ``"layer"`` or ``"none"``, see :class:`LGANConv`.
         readout: ``"sum"``, ``"mean"`` or ``"max"`` over the nodes of a graph.
         head_layers: Linear maps behind the read-out, with ReLU between them: 1 is a linear
             classifier, 2 makes the read-out a DeepSets function, an MLP of a sum.
@@ -72,6 +74,7 @@ class LGAN(nn.Module):
         pair_code: str = "none",
         code_map: CodeMap = "linear",
         squash: bool = False,
+        norm: Norm = "batch",
         readout: Readout = "sum",
         head_layers: int = 1,
         dropout: float = 0.0,
@@ -100,6 +103,7 @@ class LGAN(nn.Module):
                 pair_code=pair_code,
                 code_map=code_map,
                 squash=squash,
+                norm=norm,
             )
             for layer in range(num_layers)
         )

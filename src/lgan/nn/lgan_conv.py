@@ -11,7 +11,7 @@ from lgan.graph.pair_codes import code_channels, spread, spread_channels
 from lgan.nn.eager import eager
 from lgan.nn.features import check_finite, check_node_weight, checked_features
 from lgan.nn.linear import EVERYTHING, Linear, check_categories
-from lgan.nn.norm import BatchNorm
+from lgan.nn.norm import BatchNorm, LayerNorm, NoNorm, Norm, norm_layer
 from lgan.ops.row_sum import row_sum
 
 __all__ = ["Branches", "CodeMap", "Comb", "Fusion", "LGANConv"]
@@ -41,7 +41,8 @@ class LGANConv(nn.Module):
     ``T`` and ``S`` have their own ``W``. The second linear map of the pair encoder commutes with
     the sums and is the first one of ``φ`` and ``ψ``. ``φ`` is an MLP with one hidden layer and
     batch normalisation; in the residual form ``ψ`` is its first map, which has no bias, so that
-    an isolated node keeps ``φ'(W_r h_t)``.
+    an isolated node keeps ``φ'(W_r h_t)``. Biases of ``φ`` would cancel in batch normalisation;
+    with another one they are there.
 
     Args:
         in_channels: Size of the input features.
@@ -61,6 +62,8 @@ class LGANConv(nn.Module):
         squash: Fuse ``asinh(T)`` and ``asinh(S)``. ``asinh`` is the identity near 0 and a
             logarithm far away, and one-to-one, so that no node is confused with another. It tames
             dense graphs, where some nodes have a thousand times as many pairs as others.
+        norm: ``"batch"`` (the paper); ``"layer"``, over the channels of every node, so that no
+            node depends on the others of its batch; or ``"none"``.
         cached: Keep the structure built from the first ``edge_index``, for a graph that stays.
 
     Shapes:
@@ -86,6 +89,7 @@ class LGANConv(nn.Module):
         pair_code: str = "none",
         code_map: CodeMap = "linear",
         squash: bool = False,
+        norm: Norm = "batch",
         cached: bool = False,
     ) -> None:
         super().__init__()
@@ -118,17 +122,18 @@ class LGANConv(nn.Module):
         self.code_map = code_map
         self.code = Linear(channels, both, bias=False) if channels else None
         self.gate = Linear(2 * width, width) if fusion == "gate" else None
-        self.fuse = Linear(both if fusion == "concat" else width, width, bias=False)
+        biased = norm != "batch"
+        self.fuse = Linear(both if fusion == "concat" else width, width, bias=biased)
         self.residual = Linear(in_channels, width, bias=False) if residual else None
-        self.norm = BatchNorm(width)
-        self.out = Linear(width, width, bias=False)
-        self.out_norm = BatchNorm(width)
+        self.norm = norm_layer(norm, width)
+        self.out = Linear(width, width, bias=biased)
+        self.out_norm = norm_layer(norm, width)
         self._lines: EgoLines | None = None
 
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
         for module in self.children():
-            if isinstance(module, Linear | BatchNorm):
+            if isinstance(module, Linear | BatchNorm | LayerNorm | NoNorm):
                 module.reset_parameters()
         self._lines = None
 
@@ -197,7 +202,8 @@ class LGANConv(nn.Module):
         settings = LayerSettings(
             incidence=lines,
             node_weight=weight if weight.dim() == 2 else weight.unsqueeze(0),
-            running=(self.norm.running, self.out_norm.running),
+            norm=self.norm.kind,
+            running=(*self.norm.running, *self.out_norm.running),
             momentum=self.norm.momentum,
             eps=self.norm.eps,
             relu=self.comb == "deepsets",
@@ -205,9 +211,10 @@ class LGANConv(nn.Module):
             code=lines.code_rows,
         )
         parameters = (
-            pair, bias, fuse, None if self.residual is None else self.residual.weight,
+            pair, bias, fuse, self.fuse.bias,
+            None if self.residual is None else self.residual.weight,
             self._offsets(lines, pair.dtype), self.norm.scale, self.norm.shift, self.out.weight,
-            self.out_norm.scale, self.out_norm.shift,
+            self.out.bias, self.out_norm.scale, self.out_norm.shift,
         )  # fmt: skip
         if training:
             if x.is_floating_point() and x.dim() == 2 and x.requires_grad:
@@ -301,5 +308,5 @@ class LGANConv(nn.Module):
             f"{type(self).__name__}({self.in_channels}, {self.out_channels}, "
             f"residual={self.residual is not None}, comb={self.comb!r}, fusion={self.fusion!r}, "
             f"branches={self.branches!r}, pair_code={self.pair_code!r}, "
-            f"code_map={self.code_map!r}, squash={self.squash})"
+            f"code_map={self.code_map!r}, squash={self.squash}, norm={self.norm.kind!r})"
         )

@@ -1,11 +1,15 @@
-"""Batch normalisation that counts every row as often as it stands for."""
+"""Normalisations of rows, one module each, all called with rows and how often each counts."""
+
+from typing import ClassVar, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
 from lgan import ops
 
-__all__ = ["BatchNorm"]
+__all__ = ["BatchNorm", "LayerNorm", "NoNorm", "Norm", "norm_layer"]
+
+Norm = Literal["batch", "layer", "none"]
 
 
 class BatchNorm(nn.Module):
@@ -17,6 +21,8 @@ class BatchNorm(nn.Module):
     Shapes:
         ``x``: ``[*, n, channels]``, ``weight``: ``[n]`` or ``[*, n]``.
     """
+
+    kind: ClassVar[Norm] = "batch"
 
     def __init__(
         self, channels: int, *, relu: bool = True, eps: float = 1e-5, momentum: float = 0.1
@@ -65,3 +71,83 @@ class BatchNorm(nn.Module):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.channels}, relu={self.relu})"
+
+
+class LayerNorm(nn.Module):
+    """Normalisation of every row over its channels, then clipping, for one model or ``K``.
+
+    Rows do not know each other: how often one counts makes no difference, and training and
+    evaluation are the same. What scales a whole row is forgotten, such as the number of equal
+    summands; a bias before it keeps that visible.
+
+    Shapes:
+        ``x``: ``[*, n, channels]``, ``weight``: anything, it is not read.
+    """
+
+    kind: ClassVar[Norm] = "layer"
+    running: ClassVar[tuple[()]] = ()
+    momentum: ClassVar[float] = 0.0
+
+    def __init__(self, channels: int, *, relu: bool = True, eps: float = 1e-5) -> None:
+        super().__init__()
+        if channels < 2:
+            raise ValueError(
+                f"Layer normalisation needs 2 channels or more, got {channels}: over one channel "
+                "all rows become the same. Choose a larger width or another `norm`."
+            )
+        self.channels = channels
+        self.relu = relu
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(channels))
+        self.shift = nn.Parameter(torch.zeros(channels))
+
+    def reset_parameters(self) -> None:
+        """Forget scale and shift."""
+        nn.init.ones_(self.scale)
+        nn.init.zeros_(self.shift)
+
+    def forward(self, x: Tensor, weight: Tensor) -> Tensor:
+        """Normalise every row by itself."""
+        return ops.layer_norm(x, self.scale, self.shift, eps=self.eps, relu=self.relu)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.channels}, relu={self.relu})"
+
+
+class NoNorm(nn.Module):
+    """Clipping alone."""
+
+    kind: ClassVar[Norm] = "none"
+    running: ClassVar[tuple[()]] = ()
+    momentum: ClassVar[float] = 0.0
+    eps: ClassVar[float] = 0.0
+    scale: ClassVar[None] = None
+    shift: ClassVar[None] = None
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.channels = channels
+
+    def reset_parameters(self) -> None:
+        """There is nothing to forget."""
+
+    def forward(self, x: Tensor, weight: Tensor) -> Tensor:
+        """Clip at zero."""
+        return x.relu()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.channels})"
+
+
+NORMS: dict[str, type[BatchNorm] | type[LayerNorm] | type[NoNorm]] = {
+    "batch": BatchNorm,
+    "layer": LayerNorm,
+    "none": NoNorm,
+}
+
+
+def norm_layer(norm: Norm, channels: int) -> BatchNorm | LayerNorm | NoNorm:
+    """The module of a normalisation that clips."""
+    if norm not in NORMS:
+        raise ValueError(f"`norm` must be one of {get_args(Norm)}, got {norm!r}.")
+    return NORMS[norm](channels)

@@ -18,6 +18,7 @@ __all__ = [
     "backend_of",
     "compiled",
     "ego_sum",
+    "layer_norm",
     "linear_sum",
     "model_threads",
     "norm",
@@ -238,6 +239,45 @@ def norm(
     x, scale, shift = x.unsqueeze(0), scale.unsqueeze(0), shift.unsqueeze(0)
     out = Norm.apply(x, weight, scale, shift, one, momentum, eps, relu)
     return out.squeeze(0)
+
+
+def layer_norm(x: Tensor, scale: Tensor, shift: Tensor, *, eps: float, relu: bool) -> Tensor:
+    """Normalisation of every row over its columns, then clipping.
+
+    Args:
+        x: Rows.
+        scale: Factor of every column.
+        shift: Offset of every column.
+        eps: Added to the variance.
+        relu: Clip the result at zero.
+
+    Shapes:
+        ``x``: ``[*, n, F]``, ``scale`` and ``shift``: ``[F]``, or ``[K, F]`` where ``x`` has an
+        axis of models before its rows.
+    """
+    models = () if scale.dim() == 1 else x.shape[-3:-2]
+    if x.dim() < 2 or scale.shape != (*models, x.size(-1)) or shift.shape != scale.shape:
+        raise ValueError(
+            f"`scale` {list(scale.shape)} and `shift` {list(shift.shape)} must have the columns, "
+            f"and the models where they are stacked, of `x` {list(x.shape)}. "
+            "Stack the parameters of all models, or pass one model's `x`."
+        )
+    chosen = backend_of(x)
+    out: Tensor
+    if chosen == "torch" or (models and x.dim() > 3) or not x.numel():
+        out = torch_any.layer_norm(x.to(scale.dtype), scale, shift, eps, relu)
+        return out.to(x.dtype)
+    LayerNorm: Any
+    if chosen == "triton":
+        from lgan.ops.triton_norm import LayerNorm
+    else:
+        from lgan.ops.numba_ops import LayerNorm
+    if models:
+        out = LayerNorm.apply(x, scale, shift, eps, relu)
+        return out
+    planes = x.reshape(1, -1, x.size(-1))  # rows do not know each other
+    out = LayerNorm.apply(planes, scale.unsqueeze(0), shift.unsqueeze(0), eps, relu)
+    return out.view(x.shape)
 
 
 def segment_sum(x: Tensor, weight: Tensor, ptr: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ its own models (:mod:`lgan.ops.numba_layer`).
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from torch import Tensor
 from lgan.ops.first_order import first_order
 from lgan.ops.incidence import Incidence
 from lgan.ops.numba_layer import layer_backward, layer_forward, layer_tested
+from lgan.ops.numba_norm import BATCH, LAYER, NONE
 from lgan.ops.threads import by_planes
 
 __all__ = ["LayerSettings", "LayerWeights", "StackedLayer", "layer_inference"]
@@ -25,6 +26,7 @@ NOTHING = {size: np.empty((0, 0, 0), kind) for size, kind in ((4, np.float32), (
 NO_BIAS = {size: np.empty((0, 0), kind) for size, kind in ((4, np.float32), (8, np.float64))}
 NO_INDEX = np.empty(0, np.int32)
 NO_CATEGORY = np.empty(0, np.int64)
+NORMS = {"batch": BATCH, "layer": LAYER, "none": NONE}
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,9 @@ class LayerSettings:
     Attributes:
         incidence: The ego line graphs.
         node_weight: How often each node counts in the statistics ``[1 or K, n]``.
-        running: Running mean and variance of both normalisations, changed in place.
+        norm: What normalises.
+        running: Running mean and variance of both batch normalisations, changed in place; empty
+            for other normalisations.
         momentum: How far they move.
         eps: Added to variances.
         relu: Clip what a pair sends; the linear pair encoder does not.
@@ -44,20 +48,19 @@ class LayerSettings:
 
     incidence: Incidence
     node_weight: Tensor
-    running: tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]
+    norm: Literal["batch", "layer", "none"]
+    running: tuple[Tensor, ...]
     momentum: float
     eps: float
     relu: bool
     squash: bool = False
     code: Tensor | None = None
 
-    def tensors(self) -> tuple[Tensor, ...]:
-        """The running statistics one by one."""
-        return tuple(tensor for pair in self.running for tensor in pair)
-
-    def statistics(self) -> tuple[Any, ...]:
-        """The running statistics as arrays ``[K, F]``."""
-        return tuple((t if t.dim() == 2 else t.unsqueeze(0)).numpy() for t in self.tensors())
+    def statistics(self, size: int) -> tuple[Any, ...]:
+        """The running statistics as arrays ``[K, F]``, of numbers of some bytes."""
+        if not self.running:
+            return (NO_BIAS[size],) * 4
+        return tuple((t if t.dim() == 2 else t.unsqueeze(0)).numpy() for t in self.running)
 
 
 @dataclass(frozen=True)
@@ -68,11 +71,13 @@ class LayerWeights:
         pair: Map of the pair encoder ``[K, in, F or 2 F]``.
         bias: Its bias ``[K, F or 2 F]``.
         fuse: Map of what the branches received ``[K, F or 2 F, F]``.
+        fuse_bias: Its bias ``[K, F]``, or none.
         residual: Map of the input itself ``[K, in, F]``, or none.
         table: Offsets by structural code ``[K, U, F or 2 F]``, or none.
-        scale1: Scale of the first normalisation ``[K, F]``.
+        scale1: Scale of the first normalisation ``[K, F]``, or none.
         shift1: Its shift.
         out: The second map ``[K, F, F]``.
+        out_bias: Its bias ``[K, F]``, or none.
         scale2: Scale of the second normalisation.
         shift2: Its shift.
     """
@@ -80,13 +85,15 @@ class LayerWeights:
     pair: Tensor
     bias: Tensor
     fuse: Tensor
+    fuse_bias: Tensor | None
     residual: Tensor | None
     table: Tensor | None
-    scale1: Tensor
-    shift1: Tensor
+    scale1: Tensor | None
+    shift1: Tensor | None
     out: Tensor
-    scale2: Tensor
-    shift2: Tensor
+    out_bias: Tensor | None
+    scale2: Tensor | None
+    shift2: Tensor | None
 
     def check(self, settings: "LayerSettings") -> None:
         """Raise an error unless all shapes fit together, which the compiled loops trust."""
@@ -94,15 +101,17 @@ class LayerWeights:
         width, rows = self.out.size(-1), settings.node_weight.size(0)
         pairs, table = settings.incidence.pair_index.size(1), self.table
         table_rows = 0 if table is None else table.size(1)
+        norms = (self.scale1, self.shift1, self.scale2, self.shift2)
+        columns = (self.fuse_bias, self.out_bias, *norms)
+        columns += tuple(t if t.dim() == 2 else t[None] for t in settings.running)
         expected = (
             (self.bias, (models, both)), (self.fuse, (models, both, width)),
             (self.residual, (models, channels, width)), (table, (models, table_rows, both)),
-            (self.out, (models, width, width)), (self.scale1, (models, width)),
-            (self.shift1, (models, width)), (self.scale2, (models, width)),
-            (self.shift2, (models, width)),
-            *((t if t.dim() == 2 else t[None], (models, width)) for t in settings.tensors()),
+            (self.out, (models, width, width)), *((t, (models, width)) for t in columns),
         )  # fmt: skip
         fits = all(t is None or (t.shape == s and t.dtype == self.pair.dtype) for t, s in expected)
+        fits &= len(settings.running) == (4 if settings.norm == "batch" else 0)
+        fits &= all((t is None) == (settings.norm == "none") for t in norms)
         listed = table is None or settings.code is not None or table_rows == pairs
         if not fits or not listed or both not in (width, 2 * width) or rows not in (1, models):
             raise ValueError(
@@ -110,19 +119,28 @@ class LayerWeights:
             )
 
     def arrays(self) -> tuple[Any, ...]:
-        """The maps as the compiled loops take them."""
-        size = self.pair.element_size()
-        maps = (self.pair, self.bias, self.fuse, self.residual, self.table, self.out)
-        arrays = (NOTHING[size] if m is None else _array(m) for m in maps)
-        return (*arrays, NO_BIAS[size])
+        """The maps and their biases as the compiled loops take them."""
+        return (
+            _array(self.pair), _array(self.bias), _array(self.fuse), self._row(self.fuse_bias),
+            *(NOTHING[self.size] if m is None else _array(m) for m in (self.residual, self.table)),
+            _array(self.out), self._row(self.out_bias),
+        )  # fmt: skip
 
     def norms(self) -> tuple[Any, ...]:
         """Scales and shifts as arrays."""
-        return tuple(_array(t) for t in (self.scale1, self.shift1, self.scale2, self.shift2))
+        return tuple(self._row(t) for t in (self.scale1, self.shift1, self.scale2, self.shift2))
+
+    @property
+    def size(self) -> int:
+        """Bytes of a number."""
+        return self.pair.element_size()
+
+    def _row(self, x: Tensor | None) -> Any:
+        return NO_BIAS[self.size] if x is None else _array(x)
 
 
 class StackedLayer(torch.autograd.Function):
-    """``norm(norm(ego_sum(x W_p + b) W_f + x W_r) W_o)`` for ``K`` models side by side.
+    """``norm(norm(ego_sum(x W_p + b) W_f + b_f + x W_r) W_o + b_o)`` for ``K`` models side by side.
 
     Takes the input ``[K, n, in]`` or ``[n]`` categories, the settings, and the fields of
     :class:`LayerWeights` in order; returns ``[K, n, F]``.
@@ -137,13 +155,14 @@ class StackedLayer(torch.autograd.Function):
         models, nodes, width = pair.size(0), settings.node_weight.size(1), out.size(-1)
         a, both = pair.new_empty((2, models, nodes, pair.size(-1))).unbind()
         hidden, normed, last, result = pair.new_empty((4, models, nodes, width)).unbind()
-        statistics = pair.new_empty((4, models, width))  # mean and reciprocal deviation, twice
+        # Mean and reciprocal deviation, twice: of every column, or of every row.
+        statistics = pair.new_empty((4, models, width if settings.norm == "batch" else nodes))
         kept = (a, both, hidden, normed, last, result)
         arguments = (
             *_input(x, pair), weights.arrays(), _codes(weights, settings),
-            settings.incidence.arrays, settings.relu, settings.squash, settings.node_weight.numpy(),
-            weights.norms(), settings.statistics(), settings.momentum, settings.eps,
-            tuple(t.numpy() for t in kept), statistics.numpy(),
+            settings.incidence.arrays, settings.relu, settings.squash, NORMS[settings.norm],
+            settings.node_weight.numpy(), weights.norms(), settings.statistics(weights.size),
+            settings.momentum, settings.eps, tuple(t.numpy() for t in kept), statistics.numpy(),
         )  # fmt: skip
         if nodes:  # BLAS takes no empty matrices
             by_planes(lambda k0, k1: layer_forward(*arguments, k0, k1), models, a.numel())
@@ -171,29 +190,42 @@ class StackedLayer(torch.autograd.Function):
             pair.new_zeros((0, 0, 0)) if w is None else w.new_zeros(w.shape)
             for w in (weights.residual, weights.table)
         )
-        to_norms = pair.new_empty((4, *weights.scale1.shape))  # scale and shift, twice
+        to_fuse_bias, to_out_bias = (
+            pair.new_empty((0, 0)) if w is None else w.new_empty(w.shape)
+            for w in (weights.fuse_bias, weights.out_bias)
+        )
+        to_norms = pair.new_empty((4, pair.size(0), result.size(-1)))  # scale and shift, twice
         at_a, at_both = a.new_empty((2, *a.shape)).unbind()
         at_hidden, at_normed = a.new_empty((2, *result.shape)).unbind()
-        grads = (to_x, to_pair, to_bias, to_fuse, to_residual, to_table, to_norms, to_out)
+        grads = (
+            to_x, to_pair, to_bias, to_fuse, to_fuse_bias, to_residual, to_table, to_out,
+            to_out_bias, to_norms,
+        )  # fmt: skip
         scale1, _, scale2, _ = weights.norms()
         arguments = (
             _array(grad), *_input(x, pair), weights.arrays(), _codes(weights, settings),
-            settings.incidence.arrays, settings.relu, settings.squash, settings.node_weight.numpy(),
-            (scale1, scale2), tuple(t.detach().numpy() for t in kept), statistics.numpy(),
+            settings.incidence.arrays, settings.relu, settings.squash, NORMS[settings.norm],
+            settings.node_weight.numpy(), (scale1, scale2),
+            tuple(t.detach().numpy() for t in kept), statistics.numpy(),
             tuple(t.numpy() for t in (at_a, at_both, at_hidden, at_normed)),
             tuple(t.numpy() for t in grads),
         )  # fmt: skip
         by_planes(lambda k0, k1: layer_backward(*arguments, k0, k1), a.size(0), 2 * a.numel())
+        found = (
+            to_pair, to_bias, to_fuse, to_fuse_bias, to_residual, to_table, to_norms[0],
+            to_norms[1], to_out, to_out_bias, to_norms[2], to_norms[3],
+        )  # fmt: skip
+        given = zip(found, ctx.saved_tensors[8:], strict=True)
         return (
-            to_x if ctx.needs_input_grad[0] else None, None, to_pair, to_bias, to_fuse,
-            None if weights.residual is None else to_residual,
-            None if weights.table is None else to_table,
-            to_norms[0], to_norms[1], to_out, to_norms[2], to_norms[3],
+            to_x if ctx.needs_input_grad[0] else None, None,
+            *(None if weight is None else gradient for gradient, weight in given),
         )  # fmt: skip
 
 
 def layer_inference(x: Tensor, settings: LayerSettings, weights: LayerWeights) -> Tensor:
-    """The layer normalised by its running statistics, without gradients ``[K, n, F]``."""
+    """The layer without gradients, normalised by its running statistics where it has them
+    ``[K, n, F]``.
+    """
     weights.check(settings)
     shape = (weights.pair.size(0), settings.incidence.num_nodes, weights.out.size(-1))
     result = weights.pair.new_empty(shape)
@@ -201,8 +233,8 @@ def layer_inference(x: Tensor, settings: LayerSettings, weights: LayerWeights) -
         return result
     layer_tested(
         *_input(x, weights.pair), weights.arrays(), _codes(weights, settings),
-        settings.incidence.arrays, settings.relu, settings.squash, weights.norms(),
-        settings.statistics(), settings.eps, result.numpy(),
+        settings.incidence.arrays, settings.relu, settings.squash, NORMS[settings.norm],
+        weights.norms(), settings.statistics(weights.size), settings.eps, result.numpy(),
     )  # fmt: skip
     return result
 

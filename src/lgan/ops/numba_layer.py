@@ -7,7 +7,17 @@ a thread never asks for the interpreter lock. Empty arrays stand for what a laye
 import numpy as np
 
 from lgan.ops.jit import njit
-from lgan.ops.numba_norm import norm_backward, norm_forward
+from lgan.ops.numba_norm import (
+    BATCH,
+    LAYER,
+    clip_backward,
+    clip_forward,
+    layer_norm_backward,
+    layer_norm_forward,
+    layer_norm_sums,
+    norm_backward,
+    norm_forward,
+)
 from lgan.ops.numba_products import (
     add_bias,
     add_products,
@@ -78,18 +88,37 @@ def _fused(
     category: Array,
     both: Array,
     fuse: Array,
+    bias: Array,
     residual: Array,
-    none: Array,
     hidden: Array,
     k: int,
 ) -> None:
-    """``hidden = both W_f + x W_r``."""
-    products(both, fuse, none, hidden, k, k + 1)
+    """``hidden = both W_f + b_f + x W_r``."""
+    products(both, fuse, bias, hidden, k, k + 1)
     if residual.size > 0:
         if category.size > 0:
             take_rows(category, residual, True, hidden, k, k + 1)
         else:
             add_products(rows, residual, hidden, k, k + 1)
+
+
+@njit(nogil=True, cache=True)
+def _by_rows(
+    x: Array,
+    kind: int,
+    scale: Array,
+    shift: Array,
+    eps: float,
+    y: Array,
+    mean: Array,
+    rstd: Array,
+    k: int,
+) -> None:
+    """Normalise every row by itself, or not at all, and clip; ``y`` may be ``x``."""
+    if kind == LAYER:
+        layer_norm_forward(x, scale, shift, eps, True, y, mean, rstd, k, k + 1, 0, x.shape[1])
+    else:
+        clip_forward(x[k], y[k])
 
 
 @njit(nogil=True, cache=True)
@@ -101,6 +130,7 @@ def layer_forward(
     structure: Structure,
     relu: bool,
     squash: bool,
+    kind: int,
     node_weight: Array,
     norms: tuple[Array, ...],
     running: tuple[Array, ...],
@@ -112,7 +142,7 @@ def layer_forward(
     k1: int,
 ) -> None:
     """All of a layer for some models in training; ``kept`` is what its gradient needs."""
-    pair, bias, fuse, residual, table, out, none = weights
+    pair, bias, fuse, fuse_bias, residual, table, out, out_bias = weights
     scale1, shift1, scale2, shift2 = norms
     mean1, var1, mean2, var2 = running
     a, both, hidden, normed, last, result = kept
@@ -120,12 +150,18 @@ def layer_forward(
     for k in range(k0, k1):
         _pairs_sent(rows, category, pair, bias, table, code, structure, width, relu, squash,
                     a, both, k)  # fmt: skip
-        _fused(rows, category, both, fuse, residual, none, hidden, k)
-        norm_forward(hidden, node_weight, scale1, shift1, eps, True, normed, stats[0], stats[1],
-                     mean1, var1, momentum, k, k + 1, 0, width)  # fmt: skip
-        products(normed, out, none, last, k, k + 1)
-        norm_forward(last, node_weight, scale2, shift2, eps, True, result, stats[2], stats[3],
-                     mean2, var2, momentum, k, k + 1, 0, width)  # fmt: skip
+        _fused(rows, category, both, fuse, fuse_bias, residual, hidden, k)
+        if kind == BATCH:
+            norm_forward(hidden, node_weight, scale1, shift1, eps, True, normed, stats[0],
+                         stats[1], mean1, var1, momentum, k, k + 1, 0, width)  # fmt: skip
+        else:
+            _by_rows(hidden, kind, scale1, shift1, eps, normed, stats[0], stats[1], k)
+        products(normed, out, out_bias, last, k, k + 1)
+        if kind == BATCH:
+            norm_forward(last, node_weight, scale2, shift2, eps, True, result, stats[2],
+                         stats[3], mean2, var2, momentum, k, k + 1, 0, width)  # fmt: skip
+        else:
+            _by_rows(last, kind, scale2, shift2, eps, result, stats[2], stats[3], k)
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
@@ -153,26 +189,34 @@ def layer_tested(
     structure: Structure,
     relu: bool,
     squash: bool,
+    kind: int,
     norms: tuple[Array, ...],
     running: tuple[Array, ...],
     eps: float,
     result: Array,
 ) -> None:
-    """All of a layer for all models, normalised by the running statistics."""
-    pair, bias, fuse, residual, table, out, none = weights
+    """All of a layer for all models; batch normalisation goes by its running statistics."""
+    pair, bias, fuse, fuse_bias, residual, table, out, out_bias = weights
     scale1, shift1, scale2, shift2 = norms
     mean1, var1, mean2, var2 = running
     models, nodes, width = result.shape
     a = np.empty((models, nodes, pair.shape[2]), result.dtype)
     both = np.empty((models, nodes, pair.shape[2]), result.dtype)
     hidden = np.empty((models, nodes, width), result.dtype)
+    mean, rstd = np.empty((models, nodes), result.dtype), np.empty((models, nodes), result.dtype)
     for k in range(models):
         _pairs_sent(rows, category, pair, bias, table, code, structure, width, relu, squash,
                     a, both, k)  # fmt: skip
-        _fused(rows, category, both, fuse, residual, none, hidden, k)
-        _by_running(hidden, scale1, shift1, mean1, var1, eps, k)
-        products(hidden, out, none, result, k, k + 1)
-        _by_running(result, scale2, shift2, mean2, var2, eps, k)
+        _fused(rows, category, both, fuse, fuse_bias, residual, hidden, k)
+        if kind == BATCH:
+            _by_running(hidden, scale1, shift1, mean1, var1, eps, k)
+        else:
+            _by_rows(hidden, kind, scale1, shift1, eps, hidden, mean, rstd, k)
+        products(hidden, out, out_bias, result, k, k + 1)
+        if kind == BATCH:
+            _by_running(result, scale2, shift2, mean2, var2, eps, k)
+        else:
+            _by_rows(result, kind, scale2, shift2, eps, result, mean, rstd, k)
 
 
 @njit(nogil=True, cache=True)
@@ -187,6 +231,33 @@ def _weight_back(rows: Array, category: Array, grad: Array, to: Array, k: int) -
 
 
 @njit(nogil=True, cache=True)
+def _norm_back(
+    grad: Array,
+    x: Array,
+    y: Array,
+    kind: int,
+    node_weight: Array,
+    scale: Array,
+    mean: Array,
+    rstd: Array,
+    to_x: Array,
+    to_scale: Array,
+    to_shift: Array,
+    k: int,
+) -> None:
+    """Gradients of the normalisation of one model."""
+    rows, width = x.shape[1], x.shape[2]
+    if kind == BATCH:
+        norm_backward(grad, x, y, node_weight, scale, mean, rstd, True, to_x, to_scale, to_shift,
+                      k, k + 1, 0, width)  # fmt: skip
+    elif kind == LAYER:
+        layer_norm_backward(grad, x, y, scale, mean, rstd, True, to_x, k, k + 1, 0, rows)
+        layer_norm_sums(grad, x, y, mean, rstd, True, to_scale, to_shift, k, k + 1, 0, width)
+    else:
+        clip_backward(grad[k], y[k], to_x[k])
+
+
+@njit(nogil=True, cache=True)
 def layer_backward(
     grad: Array,
     rows: Array,
@@ -196,6 +267,7 @@ def layer_backward(
     structure: Structure,
     relu: bool,
     squash: bool,
+    kind: int,
     node_weight: Array,
     scales: tuple[Array, Array],
     kept: tuple[Array, ...],
@@ -206,21 +278,26 @@ def layer_backward(
     k1: int,
 ) -> None:
     """Gradients of :func:`layer_forward`; ``room`` is for what flows between its parts."""
-    pair, _, fuse, residual, table, out, _ = weights
+    pair, _, fuse, fuse_bias, residual, table, out, out_bias = weights
     pairs, multiplicity, ptr, opposite, triangles = structure
     a, both, hidden, normed, last, result = kept
     at_a, at_both, at_hidden, at_normed = room
-    to_x, to_pair, to_bias, to_fuse, to_residual, to_table, to_norms, to_out = grads
+    to_x, to_pair, to_bias, to_fuse, to_fuse_bias, to_residual, to_table, to_out = grads[:8]
+    to_out_bias, to_norms = grads[8:]
     width = out.shape[2]
     for k in range(k0, k1):
         # `at_hidden` first holds the gradient at `last`, which has the same shape.
-        norm_backward(grad, last, result, node_weight, scales[1], stats[2], stats[3], True,
-                      at_hidden, to_norms[2], to_norms[3], k, k + 1, 0, width)  # fmt: skip
+        _norm_back(grad, last, result, kind, node_weight, scales[1], stats[2], stats[3], at_hidden,
+                   to_norms[2], to_norms[3], k)  # fmt: skip
         inner_products(normed, at_hidden, to_out, k, k + 1)
+        if out_bias.size > 0:
+            column_sums(at_hidden, to_out_bias, k, k + 1)
         turned_products(at_hidden, out, False, at_normed, k, k + 1)
-        norm_backward(at_normed, hidden, normed, node_weight, scales[0], stats[0], stats[1], True,
-                      at_hidden, to_norms[0], to_norms[1], k, k + 1, 0, width)  # fmt: skip
+        _norm_back(at_normed, hidden, normed, kind, node_weight, scales[0], stats[0], stats[1],
+                   at_hidden, to_norms[0], to_norms[1], k)  # fmt: skip
         inner_products(both, at_hidden, to_fuse, k, k + 1)
+        if fuse_bias.size > 0:
+            column_sums(at_hidden, to_fuse_bias, k, k + 1)
         turned_products(at_hidden, fuse, False, at_both, k, k + 1)
         if squash:
             _squash_back(both[k], at_both[k])

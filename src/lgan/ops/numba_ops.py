@@ -14,7 +14,7 @@ from lgan.ops.first_order import first_order
 from lgan.ops.incidence import Incidence
 from lgan.ops.threads import by_planes, in_threads
 
-__all__ = ["EgoSum", "LinearSum", "Norm", "SegmentSum", "StackedProduct"]
+__all__ = ["EgoSum", "LayerNorm", "LinearSum", "Norm", "SegmentSum", "StackedProduct"]
 
 # Loops that touch an element once are worth a second thread only where there are many.
 LIGHT = 4
@@ -146,6 +146,54 @@ class Norm(torch.autograd.Function):
             *(ctx.relu, grad_x.numpy(), grad_scale.numpy(), grad_shift.numpy()),
         )
         return grad_x, None, grad_scale, grad_shift, None, None, None, None
+
+
+class LayerNorm(torch.autograd.Function):
+    """See :func:`lgan.ops.layer_norm`; planes ``[K, n, F]``."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, scale: Tensor, shift: Tensor, eps: float, relu: bool
+    ) -> Tensor:
+        """Normalise and clip."""
+        y = x.new_empty(x.shape)
+        statistics = x.new_empty((2, *x.shape[:2]))  # mean, reciprocal deviation
+        in_threads(
+            numba_norm.layer_norm_forward,
+            x.size(0),
+            x.size(1),
+            x.numel(),
+            *(_array(x), _array(scale), _array(shift), eps, relu),
+            *(y.numpy(), *statistics.numpy()),
+        )
+        ctx.save_for_backward(x, y, scale, statistics)
+        ctx.relu = relu
+        return y
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Gradients of the rows, the scale and the shift."""
+        x, y, scale, statistics = ctx.saved_tensors
+        grad_x = x.new_empty(x.shape)
+        grad_scale, grad_shift = scale.new_empty(scale.shape), scale.new_empty(scale.shape)
+        arrays = (_array(grad), _array(x), y.numpy())
+        moments = (*statistics.numpy(), ctx.relu)
+        in_threads(
+            numba_norm.layer_norm_backward,
+            x.size(0),
+            x.size(1),
+            x.numel(),
+            *(*arrays, _array(scale), *moments, grad_x.numpy()),
+        )
+        in_threads(
+            numba_norm.layer_norm_sums,
+            x.size(0),
+            x.size(2),
+            x.numel(),
+            *(*arrays, *moments, grad_scale.numpy(), grad_shift.numpy()),
+        )
+        return grad_x, grad_scale, grad_shift, None, None
 
 
 class SegmentSum(torch.autograd.Function):

@@ -10,6 +10,7 @@ from lgan.ops.incidence import Incidence
 
 __all__ = [
     "ego_sum",
+    "layer_norm",
     "linear_sum",
     "masked_ego_sum",
     "masked_linear_sum",
@@ -132,6 +133,13 @@ def norm(
         running[0].add_(share * (mean.squeeze(-2) - running[0]))
         running[1].add_(share * (unbiased - running[1]))
     y = centred * ((var + eps).rsqrt() * scale[..., None, :]) + shift[..., None, :]
+    return y.relu() if relu else y
+
+
+def layer_norm(x: Tensor, scale: Tensor, shift: Tensor, eps: float, relu: bool) -> Tensor:
+    """See :func:`lgan.ops.layer_norm`."""
+    unit = torch.nn.functional.layer_norm(x, x.shape[-1:], eps=eps)
+    y = unit * scale.unsqueeze(-2) + shift.unsqueeze(-2)
     return y.relu() if relu else y
 
 

@@ -1,4 +1,5 @@
-"""Weighted batch normalisation on the GPU: three launches forward, two backward.
+"""Weighted batch normalisation on the GPU, three launches forward and two backward, and layer
+normalisation, one forward and two backward.
 
 In plain tensor operations it takes eight passes over the rows forward and twice as many backward,
 each a launch. Here the rows are cut into slabs; every program sums its own slab, and whoever needs
@@ -15,7 +16,7 @@ from torch import Tensor
 
 from lgan.ops.first_order import first_order
 
-__all__ = ["Norm"]
+__all__ = ["LayerNorm", "Norm"]
 
 ROWS = 32
 MOST_SLABS = 64
@@ -246,6 +247,111 @@ class Norm(torch.autograd.Function):
             **common,
         )
         return grad_x, None, grad_scale, grad_shift, None, None, None, None
+
+
+@triton.jit
+def _unit_rows(value, inside, width, eps):
+    """Rows less their mean over their deviation, and its reciprocal."""
+    mean = tl.sum(value, 1) / width
+    centred = tl.where(inside[None, :], value - mean[:, None], 0.0)
+    rstd = 1.0 / tl.sqrt(tl.sum(centred * centred, 1) / width + eps)
+    return centred * rstd[:, None], rstd
+
+
+@triton.jit
+def _layer_kernel(
+    x, scale, shift, y, n, width, slab_rows, eps,
+    RELU: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr,
+):  # fmt: skip
+    """y = relu(x̂ scale + shift) for a slab of rows."""
+    slab, k = tl.program_id(0).to(tl.int64), tl.program_id(1).to(tl.int64)
+    columns, offsets = tl.arange(0, COLUMNS), tl.arange(0, ROWS)
+    inside = columns < width
+    factor = tl.load(scale + k * width + columns, mask=inside, other=0.0)
+    offset = tl.load(shift + k * width + columns, mask=inside, other=0.0)
+    end = tl.minimum((slab + 1) * slab_rows, n)
+    for start in range(slab * slab_rows, end, ROWS):
+        value, at, there = _rows(x, k, n, width, start, offsets, columns, inside)
+        unit, _ = _unit_rows(value, inside, width, eps)
+        value = unit * factor[None, :] + offset[None, :]
+        if RELU:
+            value = tl.maximum(value, 0.0)
+        tl.store(y + at, value.to(y.dtype.element_ty), mask=there)
+
+
+@triton.jit
+def _layer_back_kernel(
+    grad, x, y, scale, grad_x, partial, n, width, slab_rows, slabs, models, eps,
+    RELU: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr,
+):  # fmt: skip
+    """dx = rstd (h - mean h - x̂ mean h x̂) with h = g scale; and Σ g x̂, Σ g of a slab of rows."""
+    slab, k = tl.program_id(0).to(tl.int64), tl.program_id(1).to(tl.int64)
+    columns, offsets = tl.arange(0, COLUMNS), tl.arange(0, ROWS)
+    inside = columns < width
+    factor = tl.load(scale + k * width + columns, mask=inside, other=0.0)
+    end = tl.minimum((slab + 1) * slab_rows, n)
+    by_scale = tl.zeros((COLUMNS,), dtype=tl.float32)
+    by_shift = tl.zeros((COLUMNS,), dtype=tl.float32)
+    for start in range(slab * slab_rows, end, ROWS):
+        g, at, there = _rows(grad, k, n, width, start, offsets, columns, inside)
+        if RELU:
+            out = tl.load(y + at, mask=there, other=0.0)
+            g = tl.where(out > 0, g, 0.0)
+        value = tl.load(x + at, mask=there, other=0.0).to(tl.float32)
+        unit, rstd = _unit_rows(value, inside, width, eps)
+        by_scale += tl.sum(g * unit, 0)
+        by_shift += tl.sum(g, 0)
+        h = g * factor[None, :]
+        along = tl.sum(h * unit, 1) / width
+        h = rstd[:, None] * (h - (tl.sum(h, 1) / width)[:, None] - unit * along[:, None])
+        tl.store(grad_x + at, h.to(grad_x.dtype.element_ty), mask=there)
+    place = (k * slabs + slab) * width + columns
+    tl.store(partial + place, by_scale, mask=inside)
+    tl.store(partial + models * slabs * width + place, by_shift, mask=inside)
+
+
+class LayerNorm(torch.autograd.Function):
+    """See :func:`lgan.ops.layer_norm`; planes ``[K, n, F]``."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, scale: Tensor, shift: Tensor, eps: float, relu: bool
+    ) -> Tensor:
+        """Normalise and clip."""
+        x, scale = x.contiguous(), scale.contiguous()
+        models, n, width = x.shape
+        cut, y = _Cut(models, n, width), torch.empty_like(x)
+        _layer_kernel[cut.slabs, models](
+            *(x, scale, shift.contiguous(), y, n, width, cut.rows, eps),
+            RELU=relu,
+            **_whole_rows(width),
+        )
+        ctx.save_for_backward(x, y, scale)
+        ctx.eps, ctx.relu, ctx.cut = eps, relu, cut
+        return y
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Gradients of the rows, the scale and the shift; means and deviations anew."""
+        x, y, scale = ctx.saved_tensors
+        cut: _Cut = ctx.cut
+        models, n, width = x.shape
+        grad, grad_x = grad.contiguous(), torch.empty_like(x)
+        partial = scale.new_empty((2, models, cut.slabs, width))
+        _layer_back_kernel[cut.slabs, models](
+            *(grad, x, y, scale, grad_x, partial, n, width, cut.rows, cut.slabs, models, ctx.eps),
+            RELU=ctx.relu,
+            **_whole_rows(width),
+        )
+        grad_scale, grad_shift = partial.sum(2)
+        return grad_x, grad_scale, grad_shift, None, None
+
+
+def _whole_rows(width: int) -> dict[str, int]:
+    """Blocks that hold rows from end to end, fewer of them the wider they are."""
+    columns = triton.next_power_of_2(width)
+    return {"COLUMNS": columns, "ROWS": max(1, min(ROWS, 2048 // columns))}
 
 
 class _Cut:

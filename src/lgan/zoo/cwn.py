@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from lgan.graph import GraphUnion, Lift
 from lgan.nn.dropout import Dropout
 from lgan.nn.linear import Linear, one_hot
-from lgan.nn.norm import BatchNorm
+from lgan.nn.norm import Norm, norm_layer
 from lgan.nn.readout import Readout, check_readout, readout
 from lgan.ops.row_sum import row_sum
 from lgan.zoo.cw_lift import EDGE_NODES, EDGES, RING_EDGES, RINGS, cw_lift
@@ -51,6 +51,7 @@ class CWN(nn.Module):
         init: Edges and rings begin as the ``"mean"`` or ``"sum"`` of the features of their nodes.
         readout: ``"sum"``, ``"mean"`` or ``"max"`` over the cells of each dimension.
         dropout: Share of the graph representation dropped before the head.
+        norm: ``"batch"`` (the paper), ``"layer"`` or ``"none"``.
 
     Shapes:
         Takes a batch of an uncompressed :class:`lgan.GraphUnion` that was lifted with
@@ -68,6 +69,7 @@ class CWN(nn.Module):
         init: Init = "mean",
         readout: Readout = "sum",
         dropout: float = 0.0,
+        norm: Norm = "batch",
     ) -> None:
         super().__init__()
         check_readout(readout)
@@ -78,7 +80,7 @@ class CWN(nn.Module):
         self.init: Init = init
         self.readout: Readout = readout
         self.layers = nn.ModuleList(
-            _CINLayer(in_channels if layer == 0 else hidden_channels, hidden_channels)
+            _CINLayer(in_channels if layer == 0 else hidden_channels, hidden_channels, norm)
             for layer in range(num_layers)
         )
         # Without a bias: a graph without rings gets nothing from the dimension of rings.
@@ -142,10 +144,10 @@ class CWN(nn.Module):
 
 
 class _CINLayer(nn.Module):
-    def __init__(self, in_channels: int, out_channels: int) -> None:
+    def __init__(self, in_channels: int, out_channels: int, norm: Norm) -> None:
         super().__init__()
         self.messages = nn.ModuleList(_Message(in_channels) for _ in range(2))
-        self.updates = nn.ModuleList(_Update(in_channels, out_channels) for _ in range(3))
+        self.updates = nn.ModuleList(_Update(in_channels, out_channels, norm) for _ in range(3))
 
     def reset_parameters(self) -> None:
         for module in (*self.messages, *self.updates):
@@ -187,14 +189,14 @@ class _Message(nn.Module):
 
 
 class _Update(nn.Module):
-    """Two perceptrons and the layer that combines them; biases before a norm would cancel."""
+    """Two perceptrons and the layer that combines them; biases before a batch norm would cancel."""
 
-    def __init__(self, in_channels: int, out_channels: int) -> None:
+    def __init__(self, in_channels: int, out_channels: int, norm: Norm) -> None:
         super().__init__()
-        self.upper = _Perceptron(in_channels, out_channels)
-        self.boundary = _Perceptron(in_channels, out_channels)
-        self.combine = Linear(2 * out_channels, out_channels, bias=False)
-        self.norm = BatchNorm(out_channels)
+        self.upper = _Perceptron(in_channels, out_channels, norm)
+        self.boundary = _Perceptron(in_channels, out_channels, norm)
+        self.combine = Linear(2 * out_channels, out_channels, bias=norm != "batch")
+        self.norm = norm_layer(norm, out_channels)
 
     def reset_parameters(self) -> None:
         for module in (self.upper, self.boundary, self.combine, self.norm):
@@ -207,12 +209,12 @@ class _Update(nn.Module):
 
 
 class _Perceptron(nn.Module):
-    def __init__(self, in_channels: int, out_channels: int) -> None:
+    def __init__(self, in_channels: int, out_channels: int, norm: Norm) -> None:
         super().__init__()
-        self.lin = Linear(in_channels, out_channels, bias=False)
-        self.norm = BatchNorm(out_channels)
-        self.out = Linear(out_channels, out_channels, bias=False)
-        self.out_norm = BatchNorm(out_channels)
+        self.lin = Linear(in_channels, out_channels, bias=norm != "batch")
+        self.norm = norm_layer(norm, out_channels)
+        self.out = Linear(out_channels, out_channels, bias=norm != "batch")
+        self.out_norm = norm_layer(norm, out_channels)
 
     def reset_parameters(self) -> None:
         for module in (self.lin, self.norm, self.out, self.out_norm):

@@ -1,5 +1,6 @@
 """Graph Isomorphism Network, from PyG's own layer."""
 
+import math
 from typing import Any
 
 import torch
@@ -8,7 +9,7 @@ from torch_geometric.nn import GINConv
 
 from lgan.nn.dropout import Dropout
 from lgan.nn.linear import Linear, one_hot
-from lgan.nn.norm import BatchNorm
+from lgan.nn.norm import Norm, norm_layer
 from lgan.nn.readout import Readout, check_readout, skip_cat
 from lgan.zoo.plain_graph import pointers, refuse_merged_twins
 
@@ -21,7 +22,7 @@ class GIN(nn.Module):
     .. math::
         h'_t = \mathrm{MLP}\bigl((1 + \epsilon)\, h_t + \sum_{p \in N(t)} h_p\bigr)
 
-    with a two-layer MLP, batch normalisation after each map, and the read-outs of all layers
+    with a two-layer MLP, a normalisation after each map, and the read-outs of all layers
     before the head. The first linear map commutes with the sum and is applied before it.
 
     GIN-0 counts a node among its neighbours, which makes it weaker than 1-WL where nodes have
@@ -38,6 +39,8 @@ class GIN(nn.Module):
         include_input: Read out the input too.
         eps: Learn :math:`\epsilon`, one for every layer, from 0 on (GIN-ε); otherwise it stays 0
             (GIN-0).
+        norm: ``"batch"`` (the paper), in which the biases of the maps would cancel, or ``"layer"``
+            or ``"none"``, with biases.
 
     Shapes:
         Takes a PyG ``Data`` or ``Batch`` or a batch of an uncompressed
@@ -55,12 +58,13 @@ class GIN(nn.Module):
         dropout: float = 0.0,
         include_input: bool = True,
         eps: bool = False,
+        norm: Norm = "batch",
     ) -> None:
         super().__init__()
         check_readout(readout)
         self.readout: Readout = readout
         self.layers = nn.ModuleList(
-            _GINLayer(in_channels if layer == 0 else hidden_channels, hidden_channels, eps)
+            _GINLayer(in_channels if layer == 0 else hidden_channels, hidden_channels, eps, norm)
             for layer in range(num_layers)
         )
         self.dropout = Dropout(dropout)
@@ -89,17 +93,23 @@ class GIN(nn.Module):
 
 
 class _GINLayer(nn.Module):
-    def __init__(self, in_channels: int, out_channels: int, train_eps: bool) -> None:
+    def __init__(self, in_channels: int, out_channels: int, train_eps: bool, norm: Norm) -> None:
         super().__init__()
         self.lin = Linear(in_channels, out_channels, bias=False)
         self.conv = GINConv(nn.Identity(), train_eps=train_eps)
-        eps = torch.zeros(1, 1)  # a matrix, so that it broadcasts when models are stacked
+        # Matrices, so that they broadcast when models are stacked.
+        eps = torch.zeros(1, 1)
         self.conv.eps = nn.Parameter(eps) if train_eps else eps
-        self.norm = BatchNorm(out_channels)
-        self.out = Linear(out_channels, out_channels, bias=False)
-        self.out_norm = BatchNorm(out_channels)
+        self.bias: nn.Parameter | None = None
+        if norm != "batch":  # in which it would cancel
+            bound = 1 / math.sqrt(in_channels)
+            self.bias = nn.Parameter(torch.empty(1, out_channels).uniform_(-bound, bound))
+        self.norm = norm_layer(norm, out_channels)
+        self.out = Linear(out_channels, out_channels, bias=norm != "batch")
+        self.out_norm = norm_layer(norm, out_channels)
 
     def forward(self, x: Tensor, edge_index: Tensor, weight: Tensor) -> Tensor:
-        hidden = self.norm(self.conv(self.lin(x), edge_index), weight)
-        out: Tensor = self.out_norm(self.out(hidden), weight)
+        hidden = self.conv(self.lin(x), edge_index)
+        hidden = hidden if self.bias is None else hidden + self.bias.to(hidden.dtype)
+        out: Tensor = self.out_norm(self.out(self.norm(hidden, weight)), weight)
         return out
