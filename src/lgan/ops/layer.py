@@ -102,8 +102,8 @@ class LayerWeights:
         pairs, table = settings.incidence.pair_index.size(1), self.table
         table_rows = 0 if table is None else table.size(1)
         norms = (self.scale1, self.shift1, self.scale2, self.shift2)
-        columns = (self.fuse_bias, self.out_bias, *norms)
-        columns += tuple(t if t.dim() == 2 else t[None] for t in settings.running)
+        running = (t if t.dim() == 2 else t[None] for t in settings.running)
+        columns = (self.fuse_bias, self.out_bias, *norms, *running)
         expected = (
             (self.bias, (models, both)), (self.fuse, (models, both, width)),
             (self.residual, (models, channels, width)), (table, (models, table_rows, both)),
