@@ -539,3 +539,17 @@ def test_a_width_beyond_the_memory_ends_in_words(command, lgan, tmp_path):
     assert ran.code == 1
     assert "Choose a smaller width (`hidden`)" in ran.err
     assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize(("weight", "expected"), [("none", 0.25), ("balanced", 0.5)])
+def test_balanced_classes_have_the_same_share_of_the_loss(lgan, tmp_path, weight, expected):
+    pytest.importorskip("rdkit", reason="molecules need rdkit")
+    # Molecules that cannot be told apart: all that can be learned is how often a class occurs.
+    rows = [f"CCO,{int(i % 4 == 0)}" for i in range(64)]
+    (tmp_path / "a.csv").write_text("\n".join(["smiles,active", *rows]))
+    ran = lgan("train", "a.csv", "--class-weight", weight, "--epochs", 99, "--hidden", 4,
+               "--layers", 1, "--dropout", 0, "--batch-size", 8, "--device", "cpu", "--folds", 4,
+               "--output", "m", "--json")  # fmt: skip
+    assert ran.json["config"]["class_weight"] == weight
+    found = lgan("predict", "m/model.safetensors", "--smiles", "CCO", "--json").json
+    assert found["rows"][0]["active_probability_1"] == pytest.approx(expected, abs=0.03)

@@ -91,6 +91,16 @@ def test_bad_graphml_is_refused(tmp_path: Path, content: str, message: str) -> N
         read_graph_file(path)
 
 
+def test_a_line_without_the_word_multigraph_is_a_simple_graph(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    nodes, edge = '"nodes": [{"id": 0}, {"id": 1}]', '{"source": 0, "target": 1}'
+    path.write_text(f'{{{nodes}, "edges": [{edge}]}}')
+    assert load_raw(path).num_pairs == 1
+    path.write_text(f'{{{nodes}, "edges": [{edge}, {edge}]}}')
+    with pytest.raises(ValueError, match="expected every edge once, got 2 that join 1 pairs"):
+        load_raw(path)
+
+
 def test_missing_and_empty_files_are_told(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"x.jsonl, got no such file"):
         load_raw(tmp_path / "x.jsonl")

@@ -99,7 +99,7 @@ def _node_link(line: bytes, where: str) -> "nx.Graph":
     try:
         known = {node["id"] for node in plain["nodes"]}
         strangers = {e[end] for e in plain[edges] for end in ("source", "target")} - known
-        graph = nx.node_link_graph(plain, edges=edges)
+        graph = nx.node_link_graph(plain, multigraph=False, edges=edges)
     except (nx.NetworkXError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(
             f"{where}: expected a node-link graph, got {type(error).__name__}: {error}. {hint}"
@@ -108,5 +108,11 @@ def _node_link(line: bytes, where: str) -> "nx.Graph":
         raise ValueError(
             f"{where}: expected edges between the nodes that are listed, got the node "
             f"{next(iter(strangers))!r}. {hint}"
+        )
+    if graph.number_of_edges() < len(plain[edges]):  # of which networkx would keep the last
+        raise ValueError(
+            f"{where}: expected every edge once, got {len(plain[edges])} that join "
+            f"{graph.number_of_edges()} pairs of nodes. Leave out the others, or say "
+            '`"multigraph": true` and ask for `symmetrise`.'
         )
     return graph

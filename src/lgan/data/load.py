@@ -201,6 +201,12 @@ def fit_encoder(
     task: str | None = None,
 ) -> Encoder:
     """The encoder of a set: that of the published tables where it is in the registry."""
+    if raw.num_graphs == 0:
+        reason = f"; row {raw.errors[0][0] + 1}: {raw.errors[0][1]}" if raw.errors else ""
+        raise ValueError(
+            f"{raw.name} must have a graph that can be read, got none in {len(raw.errors)} rows"
+            f"{reason}. Check the column that is read."
+        )
     spec = DATASETS.get(raw.name)
     if spec is None:
         return Encoder.fit(raw, features=features or "all", targets=targets, task=task)

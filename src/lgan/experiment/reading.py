@@ -7,6 +7,10 @@ from typing import Any
 
 from lgan.data import RawGraphs, load_raw
 from lgan.data.molecule_features import MoleculeFeatures
+from lgan.data.molecule_tables import choose_structures, choose_targets
+from lgan.data.sources import is_path
+from lgan.data.tables import is_table, open_table
+from lgan.task import Task
 
 __all__ = ["Reading"]
 
@@ -55,8 +59,21 @@ class Reading:
         }
 
     def raw(self, source: str, progress: Callable[[float], None] | None = None) -> RawGraphs:
-        """The graphs of a source."""
+        """The graphs of a source; targets that no task can be made of are refused at once."""
+        if is_path(source) and is_table(Path(source)) and self.targets != ():
+            self._check_targets(Path(source))
         return load_raw(
             source, root=self.root, mirror=self.mirror, seed=self.seed, progress=progress,
             **self.given,
         )  # fmt: skip
+
+    def _check_targets(self, path: Path) -> None:
+        """Look at the targets of a table before its molecules are read."""
+        table = open_table(path)
+        structures = choose_structures(table.names, self.smiles_column)
+        chosen = choose_targets(table.names, structures, self.targets)
+        cells: dict[str, list[Any]] = {name: [] for name in chosen}
+        for block in table.blocks():
+            for name, column in cells.items():
+                column += block.columns[name]
+        Task.infer(cells, self.task)

@@ -182,7 +182,8 @@ class GraphUnion:
         Args:
             x: Node features, ``[N]`` categories or ``[N, F]``.
             pair_index: Canonical pairs of the union ``[2, P]``.
-            y: Classes ``[G]``, all -1 where they are unknown, or real targets ``[G, T]``.
+            y: Classes ``[G]``, or real targets ``[G, T]``. Where classes are missing they are -1:
+                all of them, or some where there is a ``task``.
             node_ptr: Where the nodes of each graph begin ``[G + 1]``.
             num_features: Features, or categories.
             num_classes: Classes.
@@ -194,7 +195,7 @@ class GraphUnion:
             x_table: Real features ``[U, F]`` of which ``x`` holds the rows ``[N]``, each row once.
         """
         categories = num_features if x_table is None else len(x_table)
-        num_nodes = _check_parts(x, y, node_ptr, categories, num_classes)
+        num_nodes = _check_parts(x, y, node_ptr, categories, num_classes, named=task is not None)
         check_pairs(pair_index, num_nodes)
         if compress:
             lines, node_class = EgoLines.compressed(pair_index, num_nodes, x)
@@ -361,9 +362,12 @@ class GraphUnion:
 
 
 def _check_parts(
-    x: Tensor, y: Tensor, node_ptr: Tensor, num_features: int, num_classes: int
+    x: Tensor, y: Tensor, node_ptr: Tensor, num_features: int, num_classes: int, *, named: bool
 ) -> int:
-    """Raise an error unless features and targets fit the graphs; the number of nodes."""
+    """Raise an error unless features and targets fit the graphs; the number of nodes.
+
+    Classes that are ``named`` by a task may be missing, -1, for some graphs.
+    """
     check_integers("node_ptr", node_ptr, (None,), remedy="Give where each graph begins.")
     num_nodes = int(node_ptr[-1]) if node_ptr.numel() else 0
     check_ptr("node_ptr", node_ptr, num_nodes, remedy="Give where each graph begins.")
@@ -379,8 +383,9 @@ def _check_parts(
             )
         if value.dim() == 1 and value.numel():
             low, high = (int(bound) for bound in torch.aminmax(value))
-            unlabelled = name == "y" and high == -1
-            if (low < 0 or high >= number) and not unlabelled:
+            # Without a task, -1 beside other numbers may well be a class of its own.
+            least = -1 if name == "y" and (named or high == -1) else 0
+            if low < least or high >= number:
                 raise ValueError(
                     f"`{name}` must hold numbers from 0 to {number - 1}, got {low} to {high}. "
                     "Number categories and classes from 0 on, for example with "

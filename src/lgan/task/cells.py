@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,11 @@ def _read(value: Any) -> tuple[str | None, float]:
             f"A target must have one number or text for a graph, got {value!r}. Pass one column "
             "for each target."
         )
-    text = str(value).strip()
+    return _read_text(str(value).strip())
+
+
+@lru_cache(1 << 16)  # classes occur again and again
+def _read_text(text: str) -> tuple[str | None, float]:
     if text.lower() in MISSING:
         return None, math.nan
     # Python reads "1_000" as a number, and "1_2" would become the class 12.
