@@ -65,9 +65,10 @@ def permuted(graph: Data, generator: torch.Generator | None = None) -> Data:
     new_id = torch.randperm(graph.num_nodes, generator=generator)
     x = torch.empty_like(graph.x)
     x[new_id] = graph.x
-    edges = new_id[graph.edge_index]
-    edges = edges[:, torch.randperm(edges.size(1), generator=generator)].flip(0)
-    return Data(x=x, edge_index=edges, num_nodes=graph.num_nodes)
+    order = torch.randperm(graph.edge_index.size(1), generator=generator)
+    edges = new_id[graph.edge_index][:, order].flip(0)
+    attr = None if graph.edge_attr is None else graph.edge_attr[order]
+    return Data(x=x, edge_index=edges, edge_attr=attr, num_nodes=graph.num_nodes)
 
 
 def _close(got: Tensor, expected: Tensor, law: str) -> None:
@@ -116,7 +117,10 @@ def assert_disjoint_union(
     transform = transform or lgan.EgoLineGraph()
     ptr = torch.tensor([0, *(g.num_nodes for g in graphs)]).cumsum(0)
     edges = [g.edge_index + start for g, start in zip(graphs, ptr[:-1], strict=True)]
-    union = transform(Data(x=torch.cat([g.x for g in graphs]), edge_index=torch.cat(edges, 1)))
+    union = Data(x=torch.cat([g.x for g in graphs]), edge_index=torch.cat(edges, 1))
+    if graphs[0].edge_attr is not None:
+        union.edge_attr = torch.cat([g.edge_attr for g in graphs])
+    union = transform(union)
     union.ptr = ptr
     union.batch = torch.repeat_interleave(torch.arange(len(graphs)), ptr.diff())
     model.train()

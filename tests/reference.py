@@ -109,8 +109,17 @@ def opposite_sets(lines: EgoLines) -> list[list[int]]:
     return [sorted(part.tolist()) for part in parts]
 
 
-def conv(layer: LGANConv, x: Tensor, graph: nx.Graph) -> Tensor:
-    """One layer in training mode, straight from the paper's equations, node after node."""
+def conv(
+    layer: LGANConv, x: Tensor, graph: nx.Graph, edges: dict[Pair, Tensor] | None = None
+) -> Tensor:
+    """One layer in training mode, straight from the paper's equations, node after node.
+
+    Args:
+        layer: The layer.
+        x: Node features.
+        graph: The graph.
+        edges: The features of every edge ``u < v`` as a vector, where the layer reads any.
+    """
     graph, width = simple(graph), layer.out_channels
     W, b = layer.pair.weight, layer.pair.bias
     assert b is not None
@@ -118,15 +127,18 @@ def conv(layer: LGANConv, x: Tensor, graph: nx.Graph) -> Tensor:
     def comb(pair: Pair, branch: slice) -> Tensor:
         # The bias enters with each of the two nodes.
         z = sum((x[node] @ W[:, branch] + b[branch] for node in pair), start=x.new_zeros(()))
+        if edges is not None:
+            assert layer.edge is not None
+            z = z + edges[pair] @ layer.edge.weight[:, branch]
         return z.relu() if layer.comb == "deepsets" else z
 
     rows = []
     for t in range(len(graph)):
         target_pairs, neighbour_pairs = ego_line_pairs(graph, t)
         T, S = x.new_zeros(width), x.new_zeros(width)
-        for pair in target_pairs:
+        for pair in target_pairs if layer.branches != "neighbour" else ():
             T = T + comb(pair, slice(width))
-        for pair in neighbour_pairs:
+        for pair in neighbour_pairs if layer.branches != "target" else ():
             S = S + comb(pair, slice(width, 2 * width))
         if layer.squash:
             T, S = T.asinh(), S.asinh()
@@ -146,7 +158,7 @@ def _mapped(x: Tensor, linear: Linear) -> Tensor:
 
 def _fused(layer: LGANConv, T: Tensor, S: Tensor) -> Tensor:
     if layer.fusion == "concat":
-        return torch.cat([T, S])
+        return T if layer.branches == "target" else torch.cat([T, S])
     if layer.fusion == "sum":
         return T + S
     if layer.fusion == "mean":

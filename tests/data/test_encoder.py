@@ -93,7 +93,7 @@ def test_sources_without_features_read_the_degree(raw: RawGraphs) -> None:
 
 
 def test_columns_that_are_missing_or_not_read_are_named(raw: RawGraphs) -> None:
-    encoder = Encoder.fit(raw, features="labels", targets=["active"], edge_features=False)
+    encoder = Encoder.fit(raw, features="labels", targets=["active"], edge_features="none")
     assert encoder.unread(raw) == ("node mass", "edge order")
     bare = replace(raw, nodes=Columns.of_categories({"colour": ["red"] * 5}))
     with pytest.raises(ValueError, match=r"nodes of two must have the feature 'element'.*'colour'"):

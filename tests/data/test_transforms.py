@@ -114,9 +114,11 @@ def test_the_number_of_classes_does_not_depend_on_the_names_of_nodes():
 
 def test_its_repr_shows_every_option():
     # PyG compares it with the one a cached data set was made with.
-    assert repr(lgan.EgoLineGraph()) == "EgoLineGraph(compress=False, pair_code='none')"
+    assert repr(lgan.EgoLineGraph()) == (
+        "EgoLineGraph(compress=False, pair_code='none', edge_attr=True, reduce=None)"
+    )
     coded = lgan.EgoLineGraph(compress=True, pair_code="full")
-    assert repr(coded) == "EgoLineGraph(compress=True, pair_code='full')"
+    assert "compress=True, pair_code='full'" in repr(coded)
 
 
 EDGE = torch.tensor([[0], [1]])
@@ -176,7 +178,7 @@ def test_preparing_a_whole_graph_twice_changes_nothing():
 
 
 @pytest.mark.filterwarnings("ignore:`EgoLineGraph` ignores")
-@pytest.mark.parametrize("name", ["pos", "edge_attr", "node_mask"])
+@pytest.mark.parametrize("name", ["pos", "edge_time", "node_mask"])
 def test_merging_refuses_fields_of_nodes_and_edges_that_it_cannot_merge(name):
     graph = data(nx.complete_graph(3), torch.ones(3, 1))
     graph[name] = torch.ones(3, 2)
@@ -185,12 +187,18 @@ def test_merging_refuses_fields_of_nodes_and_edges_that_it_cannot_merge(name):
     assert name in lgan.EgoLineGraph()(graph)
 
 
-@pytest.mark.parametrize("field", ["edge_attr", "edge_weight"])
-def test_edge_features_are_named_in_a_warning_until_a_layer_reads_them(field):
+def test_edge_weights_are_named_in_a_warning():
     graph = Data(x=torch.ones(3, 1), edge_index=torch.tensor([[0, 1], [1, 2]]))
-    graph[field] = torch.ones(2)
-    with pytest.warns(UserWarning, match=f"ignores `{field}`: the layers read node features alone"):
+    graph.edge_weight = torch.ones(2)
+    with pytest.warns(UserWarning, match="ignores `edge_weight`: the layers read `x` and `edge_a"):
         lgan.EgoLineGraph()(graph)
+
+
+def test_self_loops_with_features_are_named_in_a_warning():
+    loop = torch.tensor([[0, 1, 1], [1, 2, 1]])
+    graph = Data(x=torch.ones(3, 1), edge_index=loop, edge_attr=torch.tensor([0, 1, 2]))
+    with pytest.warns(UserWarning, match="ignores self-loops with their features"):
+        assert lgan.EgoLineGraph()(graph).pair_attr.tolist() == [0, 1]
 
 
 def test_a_graph_with_some_edges_one_way_only_is_named_in_a_warning():

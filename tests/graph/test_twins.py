@@ -72,7 +72,7 @@ def test_a_collision_of_hashes_is_noticed_and_drawn_again(monkeypatch):
     monkeypatch.setattr(torch, "randint", first_zeros)
     # With equal words all lists of one length collide: C6, where no two nodes are twins.
     assert _classes(nx.cycle_graph(6)) == [0, 1, 2, 3, 4, 5]
-    assert len(calls) == 2
+    assert len(calls) == 4  # words of nodes and of kinds of edges, twice
 
 
 def test_classes_leave_the_global_generator_alone():

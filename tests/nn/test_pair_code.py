@@ -209,7 +209,7 @@ def test_codes_are_stored_once_and_survive_a_cache():
     assert union.lines.code_table.size(0) < union.lines.num_pairs
     again = GraphUnion.from_tensors(union.tensors())
     assert torch.equal(again.lines.code_table, union.lines.code_table)
-    assert torch.equal(again.lines.code_rows, union.lines.code_rows)
+    assert torch.equal(again.lines.pair_rows, union.lines.pair_rows)
 
 
 def test_a_graph_without_the_codes_is_refused():

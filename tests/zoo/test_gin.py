@@ -2,6 +2,7 @@ import networkx as nx
 import pytest
 import torch
 from torch_geometric.data import Data
+from torch_geometric.nn import GINEConv
 from torch_geometric.utils import to_undirected
 
 from lgan.train.stack import stack
@@ -106,3 +107,28 @@ def test_stacked_models_read_the_input_too():
     for k, seed in enumerate([0, 1]):
         alone = build_stack(lambda: GIN(1, 4, 2, include_input=True), [seed]).double().eval()
         torch.testing.assert_close(models(batch)[k], alone(batch)[0])
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_with_features_of_edges_a_layer_is_pyg_s_gine(real):
+    torch.manual_seed(0)
+    model = GIN(3, 5, 2, num_layers=1, include_input=False, edge_dim=4).double().eval()
+    layer = model.layers[0]
+    edges = to_undirected(torch.tensor([[0, 1, 2, 3, 0], [1, 2, 3, 0, 2]]))
+    low, high = edges.min(0).values, edges.max(0).values
+    kind = (low + 2 * high) % 4
+    vectors = torch.nn.functional.one_hot(kind, 4).double()
+    attr = vectors if real else kind
+    x = torch.randn(5, 3).double()
+    pyg = GINEConv(torch.nn.Sequential(torch.nn.Linear(3, 5, bias=False)), edge_dim=4).double()
+    pyg.nn[0].weight.data = layer.lin.weight.data.T
+    pyg.lin.weight.data, pyg.lin.bias.data = layer.edge.weight.data.T, layer.edge.bias.data
+    hidden = pyg(x, edges, vectors)
+    ones = torch.ones(5)
+    expected = layer.out_norm(layer.out(layer.norm(hidden, ones)), ones).sum(0, keepdim=True)
+    got = model(Data(x=x, edge_index=edges, edge_attr=attr))
+    torch.testing.assert_close(got, model.head(expected), rtol=1e-10, atol=1e-10)
+    with pytest.raises(ValueError, match="edge_dim=None"):
+        GIN(3, 5, 2).double()(Data(x=x, edge_index=edges, edge_attr=attr))
+    with pytest.raises(ValueError, match="got none"):
+        model(Data(x=x, edge_index=edges))

@@ -6,11 +6,12 @@ from lgan.catalogue.collection import (
     known_dataset,
     tu_names,
 )
-from lgan.catalogue.datasets import DATASETS, FEATURES, DatasetSpec, dataset_spec
+from lgan.catalogue.datasets import DATASETS, EDGE_FEATURES, FEATURES, DatasetSpec, dataset_spec
 from lgan.catalogue.names import METRICS, MODELS, PAIR_CODES, TASKS, known
 
 __all__ = [
     "DATASETS",
+    "EDGE_FEATURES",
     "FEATURES",
     "METRICS",
     "MIRROR_VARIABLE",

@@ -121,6 +121,7 @@ class NetworkOptions:
     readout: options.Readout = None
     pair_code: options.PairCode = None
     features: options.Features = None
+    edge_features: options.EdgeFeatures = None
     compress: options.Compress = True
     more: options.Option = None
 

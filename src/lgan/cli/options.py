@@ -7,7 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
-from lgan.catalogue import DATASETS, FEATURES, METRICS, MODELS, PAIR_CODES, TASKS, known
+from lgan.catalogue import (
+    DATASETS,
+    EDGE_FEATURES,
+    FEATURES,
+    METRICS,
+    MODELS,
+    PAIR_CODES,
+    TASKS,
+    known,
+)
 
 __all__ = [
     "Atoms",
@@ -19,6 +28,7 @@ __all__ = [
     "Device",
     "Dropout",
     "EdgeAttributes",
+    "EdgeFeatures",
     "Epochs",
     "Fair",
     "Features",
@@ -293,6 +303,15 @@ Features = Annotated[
         metavar="NAME",
         help=f"Node features: {', '.join(FEATURES)}, all.",
         **one_of((*FEATURES, "all"), "kind of features"),
+    ),
+]
+EdgeFeatures = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help=f"Edge features: {', '.join(EDGE_FEATURES)}; by default all, none on the sets of the "
+        "published tables.",
+        **one_of(EDGE_FEATURES, "kind of edge features"),
     ),
 ]
 Compress = Annotated[

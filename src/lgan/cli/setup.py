@@ -151,9 +151,7 @@ def tell_source(found: "ReadSource") -> None:
                 f"{several.molecules:,} molecules occur more than once ({several.rows:,} rows), "
                 f"{several.conflicting:,} of them with different targets; all are kept"
             )
-    # No model reads features of edges yet; nothing is left out without a word.
-    edges = [f"edge {name}" for name in (*raw.pairs.names, *raw.pairs.number_names)]
-    if unread := dict.fromkeys([*found.encoder.unread(raw), *edges]):
+    if unread := found.encoder.unread(raw):
         note(f"not read by this model: {', '.join(unread)}")
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import torch
 
+from lgan.catalogue import EDGE_FEATURES
 from lgan.data.column_encoder import ColumnEncoder
 from lgan.data.columns import Columns
 from lgan.data.raw import RawGraphs
-from lgan.graph import GraphUnion
+from lgan.graph import EdgeFeatures, GraphUnion
 from lgan.task import Task
 
 __all__ = ["Encoder"]
@@ -53,7 +54,7 @@ class Encoder:
         raw: RawGraphs,
         *,
         features: str = "all",
-        edge_features: bool = True,
+        edge_features: str = "all",
         targets: Sequence[str] | None = None,
         task: str | None = None,
         other: bool = True,
@@ -64,7 +65,7 @@ class Encoder:
             raw: The graphs.
             features: ``all`` columns of the nodes, or their degree where there are none;
                 ``labels``, ``attributes``, or both joined by ``+``; ``degree`` or ``constant``.
-            edge_features: Whether to read the columns of the pairs.
+            edge_features: ``all`` columns of the pairs, ``labels``, ``attributes``, or ``none``.
             targets: The names of the targets; all that the source has unless given.
             task: The kind of task, where the values would suggest another.
             other: Keep a column for values that are not here; the published sets have none.
@@ -73,14 +74,17 @@ class Encoder:
             raise ValueError(
                 f"`features` must be one of {', '.join(FEATURES)}, got {features!r}. Choose one."
             )
+        if edge_features not in EDGE_FEATURES:
+            raise ValueError(
+                f"`edge_features` must be one of {', '.join(EDGE_FEATURES)}, got "
+                f"{edge_features!r}. Choose one."
+            )
         if features == "all" and not raw.nodes.num_columns:
             features = "degree"
         nodes = _node_columns(raw, features)
         return Encoder(
             nodes=ColumnEncoder.fit(nodes, other=other),
-            pairs=ColumnEncoder.fit(
-                raw.pairs if edge_features else Columns.empty(raw.num_pairs), other=other
-            ),
+            pairs=ColumnEncoder.fit(_edge_columns(raw, edge_features), other=other),
             task=_task(raw, targets, task),
             featuriser=raw.featuriser,
         )
@@ -89,6 +93,11 @@ class Encoder:
     def num_features(self) -> int:
         """Features of a node, or categories where they are the only column."""
         return self.nodes.width
+
+    @property
+    def num_edge_features(self) -> int:
+        """Features of an edge; 0 where none are read."""
+        return self.pairs.width
 
     @property
     def num_outputs(self) -> int:
@@ -145,6 +154,9 @@ class Encoder:
             x = self.nodes.encode(columns, of)
         else:  # few rows are distinct: twins are found by their numbers, and memory is small
             table, x = self.nodes.distinct(columns, of)
+        edges = None
+        if self.num_edge_features:
+            edges = EdgeFeatures(*self.pairs.distinct(raw.pairs, f"edges of {raw.name}"))
         if self.task is not None and labelled:
             y = self.task.encode(raw.targets)
         elif self.task is not None and not self.task.has_classes:
@@ -164,6 +176,7 @@ class Encoder:
             name=raw.name,
             task=self.task,
             x_table=table,
+            edges=edges,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -222,12 +235,29 @@ def _node_columns(raw: RawGraphs, features: str) -> Columns:
                 f"The features {word!r} need node {word}, got a set ({raw.name}) without. "
                 "Choose 'all', 'degree' or 'constant'."
             )
+    return _chosen(nodes, wanted)
+
+
+def _edge_columns(raw: RawGraphs, features: str) -> Columns:
+    pairs = raw.pairs
+    for word, there in (("labels", pairs.names), ("attributes", pairs.number_names)):
+        if features == word and not there:
+            raise ValueError(
+                f"The edge features {word!r} need edge {word}, got a set ({raw.name}) without. "
+                "Choose 'all' or 'none'."
+            )
+    return _chosen(pairs, {"labels", "attributes"} if features == "all" else {features})
+
+
+def _chosen(columns: Columns, wanted: set[str]) -> Columns:
+    """The columns of categories, of numbers, both, or none."""
+    labels, attributes = "labels" in wanted, "attributes" in wanted
     return Columns(
-        nodes.categories if "labels" in wanted else nodes.categories[:, :0],
-        nodes.names if "labels" in wanted else (),
-        nodes.vocabularies if "labels" in wanted else (),
-        nodes.numbers if "attributes" in wanted else nodes.numbers[:, :0],
-        nodes.number_names if "attributes" in wanted else (),
+        columns.categories if labels else columns.categories[:, :0],
+        columns.names if labels else (),
+        columns.vocabularies if labels else (),
+        columns.numbers if attributes else columns.numbers[:, :0],
+        columns.number_names if attributes else (),
     )
 
 

@@ -40,6 +40,7 @@ class UnionOptions:
     """
 
     features: str
+    edge_features: str = "none"
     compress: bool = True
     triangles: bool = True
     pair_code: str = "none"
@@ -48,6 +49,7 @@ class UnionOptions:
     def key(self, name: str, file: Path | None = None, asked: str = "") -> str:
         """The name of the cache of a set with these options."""
         known: dict[str, Any] = {"features": self.features, "compress": self.compress}
+        known |= {"edge_features": self.edge_features} if self.edge_features != "none" else {}
         known |= {"triangles": False} if not self.triangles else {}
         known |= {"pair_code": self.pair_code} if self.pair_code != "none" else {}
         known |= {"lift": self.lift.key} if self.lift is not None else {}
@@ -63,6 +65,7 @@ def load(
     targets: str | Sequence[str] | Mapping[str, Sequence[Any]] | None = None,
     task: str | None = None,
     features: str | None = None,
+    edge_features: str | Sequence[str] | None = None,
     root: str | Path = "data",
     mirror: str | Path | None = None,
     compress: bool = True,
@@ -86,6 +89,9 @@ def load(
             ``multilabel`` or ``regression``.
         features: Node features, see :meth:`lgan.data.Encoder.fit`; by default those of the
             published tables, or all that the source has.
+        edge_features: ``all``, ``labels``, ``attributes`` or ``none``; by default all, and none
+            for the sets of the published tables. A model that reads them is built with
+            ``edge_dim=union.num_edge_features``. A list names attributes of networkx graphs.
         root: Folder for downloads and caches.
         mirror: Folder or address that holds ``NAME.zip``; by default the environment variable
             ``LGAN_MIRROR``, or else the official addresses.
@@ -106,12 +112,17 @@ def load(
     """
     progress = progress or (lambda _: None)
     given = {"targets": targets, "task": task, **reading}
+    edges = edge_features if isinstance(edge_features, str) else None
+    if edge_features is not None and edges is None:
+        given["edge_features"] = edge_features
 
     def build() -> GraphUnion:
         how = {name: value for name, value in given.items() if name != "task"}
         raw = load_raw(source, root=root, mirror=mirror, seed=seed, progress=progress, **how)
         chosen = None if targets is None or isinstance(targets, Mapping) else _names(targets)
-        encoder = fit_encoder(raw, features=features, targets=chosen, task=task)
+        encoder = fit_encoder(
+            raw, features=features, edge_features=edges, targets=chosen, task=task
+        )
         labelled = with_target(raw, encoder.task)
         if left_out := raw.num_graphs - labelled.num_graphs:
             warnings.warn(
@@ -121,7 +132,10 @@ def load(
             )
         return encoded(labelled, encoder, options, progress)
 
-    options = UnionOptions(features or _usual(source), compress, triangles, pair_code, lift)
+    usual = _usual(source)
+    options = UnionOptions(
+        features or usual[0], edges or usual[1], compress, triangles, pair_code, lift
+    )
     return cached_union(source, options, build, given=given, root=root, mirror=mirror)
 
 
@@ -197,6 +211,7 @@ def fit_encoder(
     raw: RawGraphs,
     *,
     features: str | None = None,
+    edge_features: str | None = None,
     targets: Sequence[str] | None = None,
     task: str | None = None,
 ) -> Encoder:
@@ -209,11 +224,17 @@ def fit_encoder(
         )
     spec = DATASETS.get(raw.name)
     if spec is None:
-        return Encoder.fit(raw, features=features or "all", targets=targets, task=task)
+        return Encoder.fit(
+            raw,
+            features=features or "all",
+            edge_features=edge_features or "all",
+            targets=targets,
+            task=task,
+        )
     return Encoder.fit(
         raw,
         features=features or spec.features,
-        edge_features=False,
+        edge_features=edge_features or "none",
         targets=targets,
         task=task,
         other=False,
@@ -225,6 +246,7 @@ def prepared_path(
     *,
     root: str | Path = "data",
     features: str | None = None,
+    edge_features: str = "none",
     compress: bool = True,
     triangles: bool = True,
     pair_code: str = "none",
@@ -232,7 +254,8 @@ def prepared_path(
 ) -> Path:
     """Where the cache of a registered data set with these options is."""
     features = features or DATASETS[name].features
-    return _path(name, UnionOptions(features, compress, triangles, pair_code, lift), root)
+    options = UnionOptions(features, edge_features, compress, triangles, pair_code, lift)
+    return _path(name, options, root)
 
 
 def _name_and_file(
@@ -255,9 +278,10 @@ def _path(
     return Path(root) / "prepared" / f"{options.key(name, file, asked)}.safetensors"
 
 
-def _usual(source: Any) -> str:
-    """The features that are read of a source unless others are named."""
-    return DATASETS[source].features if isinstance(source, str) and source in DATASETS else "all"
+def _usual(source: Any) -> tuple[str, str]:
+    """The features of nodes and of edges that are read of a source unless others are named."""
+    published = isinstance(source, str) and source in DATASETS
+    return (DATASETS[source].features, "none") if published else ("all", "all")
 
 
 def _names(targets: str | Sequence[str]) -> list[str] | None:

@@ -7,11 +7,15 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from lgan.graph import EgoLines, undirected_pairs, validate_edge_index
+from lgan.graph import EdgeFeatures, EgoLines, undirected_pairs, validate_edge_index
+from lgan.graph.edge_features import EdgeReduce, pair_attr
 from lgan.graph.ego_lines import FIELDS
 from lgan.graph.pair_codes import check_level
 
 __all__ = ["EgoLineGraph"]
+
+# The fields that the transform adds.
+ADDED = (*FIELDS, "pair_code", "pair_attr")
 
 
 class EgoLineGraph(BaseTransform):  # type: ignore[misc]
@@ -28,6 +32,10 @@ class EgoLineGraph(BaseTransform):  # type: ignore[misc]
             gradients and statistics, and dense graphs become several times smaller.
         pair_code: Level of structural codes (:data:`lgan.graph.pair_codes.LEVELS`), added as the
             field ``pair_code`` for a model built with the same level.
+        edge_attr: Carry ``edge_attr`` on to the pairs, as the field ``pair_attr``, for a model
+            built with ``edge_dim``. Otherwise the features of edges are left out.
+        reduce: Rule for edges of one pair that disagree in their features, the two directions
+            among them: ``"mean"``, ``"min"`` or ``"max"``. Without a rule that is an error.
 
     Example:
         >>> k4 = Data(x=torch.ones(4, 1), edge_index=torch.combinations(torch.arange(4)).t())
@@ -37,43 +45,70 @@ class EgoLineGraph(BaseTransform):  # type: ignore[misc]
         [4]
     """
 
-    def __init__(self, *, compress: bool = False, pair_code: str = "none") -> None:
+    def __init__(
+        self,
+        *,
+        compress: bool = False,
+        pair_code: str = "none",
+        edge_attr: bool = True,
+        reduce: EdgeReduce | None = None,
+    ) -> None:
         check_level(pair_code)
         self.compress = compress
         self.pair_code = pair_code
+        self.edge_attr = edge_attr
+        self.reduce: EdgeReduce | None = reduce
 
     def forward(self, data: Data) -> Data:
         """Add the fields to a copy of ``data``."""
         num_nodes = _checked_nodes(data)
         x: Tensor | None = data.x
         pair_index = undirected_pairs(data.edge_index, num_nodes)
+        edges = self._edges(data, pair_index, num_nodes)
         if self.compress:
             self._refuse_other_fields(data, num_nodes)
         _warn_of_ignored(data, pair_index)
         if self.compress:
-            lines, node_class = EgoLines.compressed(pair_index, num_nodes, x)
+            lines, node_class = EgoLines.compressed(pair_index, num_nodes, x, edges)
             if lines.num_nodes < num_nodes:
                 _refuse_node_targets(data.y, num_nodes)
                 first = node_class.new_full((lines.num_nodes,), num_nodes)
                 members = torch.arange(num_nodes, device=node_class.device)
                 first = first.scatter_reduce(0, node_class, members, "amin")
                 data.x = None if x is None else x[first]
-                between = lines.pair_index[:, lines.pair_index[0] != lines.pair_index[1]].long()
+                proper = lines.pair_index[0] != lines.pair_index[1]
+                between = lines.pair_index[:, proper].long()
                 data.edge_index = torch.cat([between, between.flip(0)], 1)
                 data.num_nodes = lines.num_nodes
+                if edges is not None:
+                    each = _rows(lines, data.edge_attr)[proper]
+                    data.edge_attr = torch.cat([each, each])
         else:
             lines = EgoLines.from_pairs(pair_index, num_nodes)
+            lines = lines if edges is None else lines.with_edges(edges)
         for name in FIELDS:
             data[name] = getattr(lines, name)
         data.pair_index = lines.pair_index.long()
+        if edges is not None:
+            data.pair_attr = _rows(lines, data.edge_attr)
         coded = lines.coded(self.pair_code)
-        if coded.code_table is not None and coded.code_rows is not None:
-            data.pair_code = coded.code_table[coded.code_rows]
+        if coded.code_table is not None and coded.pair_rows is not None:
+            data.pair_code = coded.code_table[coded.pair_rows]
         return data
+
+    def _edges(self, data: Data, pair_index: Tensor, num_nodes: int) -> EdgeFeatures | None:
+        if not self.edge_attr:
+            data.edge_attr = None
+        if data.edge_attr is None:
+            return None
+        found = pair_attr(
+            data.edge_index, data.edge_attr, pair_index, num_nodes, reduce=self.reduce
+        )
+        return EdgeFeatures.of(found)
 
     def _refuse_other_fields(self, data: Data, num_nodes: int) -> None:
         for name, value in data:
-            known = name in ("x", "edge_index", "y", "num_nodes", "pair_code", *FIELDS)
+            known = name in ("x", "edge_index", "edge_attr", "y", "num_nodes", *ADDED)
             if known or not isinstance(value, Tensor) or value.dim() == 0:
                 continue
             if data.is_node_attr(name) or data.is_edge_attr(name):
@@ -84,23 +119,37 @@ class EgoLineGraph(BaseTransform):  # type: ignore[misc]
 
     def __repr__(self) -> str:
         options = f"compress={self.compress}, pair_code={self.pair_code!r}"
+        options += f", edge_attr={self.edge_attr}, reduce={self.reduce!r}"
         return f"{type(self).__name__}({options})"
 
 
 def _warn_of_ignored(data: Data, pair_index: Tensor) -> None:
     """Name what the graph has and no model of this library reads yet."""
-    ignored = [f"`{name}`" for name in ("edge_attr", "edge_weight") if data.get(name) is not None]
+    ignored = ["`edge_weight`"] if data.get("edge_weight") is not None else []
     u, v = data.edge_index.long()
     directions = torch.unique((u * data.num_nodes + v)[u != v]).numel()
     # A list with every edge once is a way to write an undirected graph; a mixture is not.
     if pair_index.size(1) < directions < 2 * pair_index.size(1):
         ignored.append("the direction of edges that are there one way only")
+    if data.edge_attr is not None and bool((u == v).any()):
+        ignored.append("self-loops with their features")
     if ignored:
         warnings.warn(
-            f"`EgoLineGraph` ignores {' and '.join(ignored)}: the layers read node features alone. "
-            "Remove the fields, or make the graph undirected, to silence this.",
+            f"`EgoLineGraph` ignores {' and '.join(ignored)}: the layers read `x` and `edge_attr`. "
+            "Give weights as `edge_attr`, `edge_weight[:, None]`, remove the field, or make the "
+            "graph undirected, to silence this.",
             stacklevel=4,
         )
+
+
+def _rows(lines: EgoLines, like: Tensor) -> Tensor:
+    """The features of the pairs as the graph spells them, ``[P]`` or ``[P, m]``."""
+    assert lines.edge_table is not None
+    assert lines.pair_rows is not None
+    rows = lines.edge_table[lines.pair_rows].to(
+        like.dtype if like.is_floating_point() else torch.int64
+    )
+    return rows.squeeze(1) if like.dim() == 1 else rows
 
 
 def _refuse_node_targets(y: Tensor | None, num_nodes: int) -> None:

@@ -72,6 +72,7 @@ def prepare(
         root=reading.root,
         mirror=reading.mirror,
         features=settings.features,
+        edge_features=settings.edge_features,
         compress=settings.compress,
         triangles=spec.triangles,
         pair_code=settings.pair_code,

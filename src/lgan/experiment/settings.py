@@ -25,9 +25,10 @@ OWN_DATA: dict[str, Any] = {
     "lr_halving": 25,
     "readout": "sum",
     "features": "all",
+    "edge_features": "all",
 }
 TRAINING = {f.name for f in fields(TrainConfig)}
-DATA = {"features", "compress"}
+DATA = {"features", "edge_features", "compress"}
 SIZES = {"hidden", "num_layers"}
 # By the type a setting is declared with: what a value must be, and how to say so.
 FITTING: dict[Any, tuple[Any, str]] = {
@@ -50,6 +51,7 @@ class Settings:
         training: Settings of the training.
         features: Node features.
         compress: Whether twins are merged.
+        edge_features: Features of edges; ``none`` where the model reads none.
     """
 
     model: str
@@ -59,6 +61,7 @@ class Settings:
     training: TrainConfig
     features: str
     compress: bool
+    edge_features: str = "none"
 
     @property
     def pair_code(self) -> str:
@@ -67,12 +70,14 @@ class Settings:
 
     def about(self) -> dict[str, Any]:
         """Name and options of the model, for a record."""
-        data = {"features": self.features, "compress": self.compress}
+        data: dict[str, Any] = {"features": self.features, "compress": self.compress}
+        data |= {"edge_features": self.edge_features} if self.edge_features != "none" else {}
         return {"name": self.model, "hidden": self.hidden, **self.options, **data}
 
     def flat(self) -> dict[str, Any]:
         """All settings in one dictionary, as :func:`settings_for` takes them."""
-        rest = {"features": self.features, "compress": self.compress, "hidden": self.hidden}
+        rest: dict[str, Any] = {"features": self.features, "edge_features": self.edge_features}
+        rest |= {"compress": self.compress, "hidden": self.hidden}
         return {**rest, **self.options, **asdict(self.training)}
 
     def with_seed(self, seed: int) -> "Settings":
@@ -109,9 +114,17 @@ def settings_for(model: str, dataset: str, **given: Any) -> Settings:
     _check_types(given, spec)
     of_data = OWN_DATA if about is None else {"readout": about.readout, "features": about.features}
     usual = {**BASE, **of_data, "compress": True}
+    usual.setdefault("edge_features", "none")  # the published tables are without
     usual["seed"] = TrainConfig.seed  # some kernels draw at random too
     tuned = TUNED.get(model, {}).get(dataset, {})
     chosen = {**default_options(spec), **usual, **spec.defaults, **tuned, **given}
+    if not reads_edges(spec):
+        if given.get("edge_features", "none") not in ("none", "all"):
+            raise ValueError(
+                f"The model {model!r} reads no features of edges, got `edge_features="
+                f"{given['edge_features']!r}`. Choose 'none', or a model that does: lgan, gin."
+            )
+        chosen["edge_features"] = "none"
     compress = bool(chosen["compress"]) and isinstance(spec, NetworkSpec) and spec.compress
     return Settings(
         model=model,
@@ -121,7 +134,13 @@ def settings_for(model: str, dataset: str, **given: Any) -> Settings:
         training=TrainConfig(**{key: chosen[key] for key in sorted(TRAINING) if key in chosen}),
         features=str(chosen["features"]),
         compress=compress,
+        edge_features=str(chosen["edge_features"]),
     )
+
+
+def reads_edges(spec: NetworkSpec | KernelSpec) -> bool:
+    """Whether a model reads features of edges."""
+    return "edge_dim" in accepted(spec)
 
 
 def accepted(spec: NetworkSpec | KernelSpec) -> set[str]:
@@ -148,7 +167,8 @@ def _parameters(spec: NetworkSpec | KernelSpec) -> list[inspect.Parameter]:
 
 def _check_types(given: dict[str, Any], spec: NetworkSpec | KernelSpec) -> None:
     """Refuse a text for a number, a fraction for a count, and the like."""
-    types: dict[str, Any] = {"hidden": int, "compress": bool, "features": str}
+    types: dict[str, Any] = {"hidden": int, "compress": bool}
+    types |= {"features": str, "edge_features": str}
     types |= {f.name: f.type for f in fields(TrainConfig)}
     types |= {p.name: p.annotation for p in _parameters(spec)}
     for name, value in given.items():

@@ -47,7 +47,10 @@ class ReadSource:
         """Read a source for the network of some settings."""
         raw = reading.raw(source, progress)
         targets = None if reading.targets in (None, ("all",)) else reading.targets
-        encoder = fit_encoder(raw, features=settings.features, targets=targets, task=reading.task)
+        encoder = fit_encoder(
+            raw, features=settings.features, edge_features=settings.edge_features,
+            targets=targets, task=reading.task,
+        )  # fmt: skip
         if encoder.task is None and reading.targets != ():
             raise ValueError(
                 f"{raw.name} has nothing to predict: no targets were found. Name a column or an "
@@ -56,6 +59,7 @@ class ReadSource:
         labelled, spec = with_target(raw, encoder.task), network_spec(settings.model)
         options = UnionOptions(
             settings.features,
+            settings.edge_features,
             settings.compress,
             spec.triangles,
             settings.pair_code,

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from lgan.graph import EgoLines, GraphBatch, triangles, undirected_pairs
+from lgan.graph.edge_features import EdgeFeatures, pair_attr
 from lgan.graph.ego_lines import FIELDS
 from lgan.graph.expansion import expand_classes
 from lgan.graph.segments import lengths_to_ptr, segment_ids
@@ -146,7 +147,7 @@ class MaskableUnion:
                 [e.opposite_index + s for e, s in zip(lines, shift, strict=True)]
             ),
             **rest,
-            code_table=_codes(lines),
+            **_carried(lines),
             _trusted=True,
         )
         ids = torch.arange(len(lines), device=device)
@@ -247,7 +248,13 @@ def _lines(data: Any) -> EgoLines:
         return EgoLines.from_data(data)
     if data.edge_index is None:
         raise ValueError("The graph has no `edge_index`. Give an empty one, [2, 0], for no edges.")
-    return EgoLines.from_edge_index(data.edge_index, int(data.num_nodes))
+    nodes = int(data.num_nodes)
+    lines = EgoLines.from_edge_index(data.edge_index, nodes)
+    attr = getattr(data, "edge_attr", None)
+    if attr is None:
+        return lines
+    found = pair_attr(data.edge_index, attr, lines.pair_index, nodes)
+    return lines.with_edges(EdgeFeatures.of(found))
 
 
 def _written_out(lines: EgoLines) -> tuple[EgoLines, Tensor]:
@@ -256,8 +263,7 @@ def _written_out(lines: EgoLines) -> tuple[EgoLines, Tensor]:
     classes = torch.arange(lines.num_nodes, device=pairs.device)
     node_class = torch.repeat_interleave(classes, lines.multiplicity.long())
     full = EgoLines.from_pairs(pairs, node_class.numel())
-    table, rows = lines.codes_of(pair_of)
-    return replace(full, code_table=table, code_rows=rows), node_class
+    return replace(full, **lines.table_of(pair_of)), node_class
 
 
 def _column_pair(edge_index: Tensor, lines: EgoLines) -> Tensor:
@@ -273,8 +279,12 @@ def _column_pair(edge_index: Tensor, lines: EgoLines) -> Tensor:
     return torch.where(low == high, -1, torch.searchsorted(key, wanted))
 
 
-def _codes(lines: Sequence[EgoLines]) -> Tensor | None:
-    """The structural code of every pair of the union, if the graphs have any."""
-    tables = [e.code_table if e.code_rows is None else e.code_table[e.code_rows.long()]
-              for e in lines if e.code_table is not None]  # fmt: skip
-    return torch.cat(tables) if tables and len(tables) == len(lines) else None
+def _carried(lines: Sequence[EgoLines]) -> dict[str, Any]:
+    """What the pairs of the union carry, if those of all graphs carry something."""
+    tables = [e.pair_table if e.pair_rows is None else e.pair_table[e.pair_rows.long()]
+              for e in lines if e.pair_table is not None]  # fmt: skip
+    if not tables or len(tables) < len(lines):
+        return {}
+    first = lines[0]
+    kept = {"edge_columns": first.edge_columns, "edge_categories": first.edge_categories}
+    return {**kept, "pair_table": torch.cat(tables)}

@@ -1,6 +1,7 @@
 """Pure functions on the tensors of a graph: edges, triangles, twins, ego line graphs, unions."""
 
 from lgan.graph.cells import Cells
+from lgan.graph.edge_features import EdgeFeatures
 from lgan.graph.edges import undirected_pairs, validate_edge_index
 from lgan.graph.ego_lines import EgoLines
 from lgan.graph.triangles import triangles
@@ -9,6 +10,7 @@ from lgan.graph.union import GraphBatch, GraphUnion, Lift, graph_ptr
 
 __all__ = [
     "Cells",
+    "EdgeFeatures",
     "EgoLines",
     "GraphBatch",
     "GraphUnion",

@@ -67,7 +67,7 @@ def check_lines(lines: "EgoLines") -> None:
     nodes, pairs = lines.num_nodes, lines.pair_index
     check_integers("pair_index", pairs, (2, None), remedy=REBUILD)
     each = (pairs.size(1),)
-    table, rows = lines.code_table, lines.code_rows
+    table, rows = lines.pair_table, lines.pair_rows
     fields: list[tuple[str, Tensor, tuple[int | None, ...], int, int]] = [
         ("pair_index", pairs, (2, None), 0, nodes - 1),
         ("opposite_index", lines.opposite_index, (None,), 0, nodes - 1),
@@ -79,7 +79,7 @@ def check_lines(lines: "EgoLines") -> None:
         _check_table(table, rows, each[0])
     table_rows = 0 if table is None else table.size(0)
     if rows is not None:
-        fields.append(("code_rows", rows, each, 0, table_rows - 1))
+        fields.append(("pair_rows", rows, each, 0, table_rows - 1))
     for name, value, shape, _, _ in fields:
         check_integers(name, value, shape, device=pairs.device, remedy=REBUILD)
     _check_mask("mask", lines.mask, each[0])
@@ -121,12 +121,13 @@ def _check_values(lines: "EgoLines", fields: list[tuple[str, Tensor, int, int]])
 
 
 def _check_table(table: Tensor, rows: Tensor | None, pairs: int) -> None:
-    """Pair codes: one row for every pair, or any number of rows that the pairs refer to."""
+    """What pairs carry: a row for every pair, or any number of rows that the pairs refer to."""
     good = isinstance(table, Tensor) and table.is_floating_point() and table.dim() == 2
     if not good or (rows is None and table.size(0) != pairs):
         got = f"{table.dtype} {list(table.shape)}" if isinstance(table, Tensor) else type(table)
         raise ValueError(
-            f"`pair_code` must hold a row of floats for each of {pairs} pairs, got {got}. {REBUILD}"
+            f"`pair_code` and `pair_attr` must hold a row for each of {pairs} pairs, got {got}. "
+            f"{REBUILD}"
         )
 
 

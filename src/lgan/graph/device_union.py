@@ -93,7 +93,6 @@ class DeviceUnion:
             side_pair=rows.side_pair[side.source] + pairs.shift(side.graph),
             side_weight=rows.side_weight[side.source],
         )
-        code_table, code_rows = lines.codes_of(pairs.source)
         ptr = _local_ptr(lines.opposite_ptr, pairs, opposite)
         batch = EgoLines(
             num_nodes=capacity.nodes,
@@ -102,8 +101,7 @@ class DeviceUnion:
             opposite_count=torch.diff(ptr).int(),
             pair_triangles=lines.pair_triangles[pairs.source],
             multiplicity=multiplicity,
-            code_table=code_table,
-            code_rows=code_rows,
+            **lines.table_of(pairs.source),
             known=Known(by_node, ptr, self.has_triangles),
             _trusted=True,
         )

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from lgan.graph.checks import check_edges, check_lines, check_pairs
+from lgan.graph.edge_features import EdgeFeatures
 from lgan.graph.edges import check_integers, undirected_pairs
 from lgan.graph.pair_codes import code_features, knot_weights, pair_codes, spread_channels
 from lgan.graph.segments import group_by, lengths_to_ptr
@@ -27,6 +28,8 @@ __all__ = ["FIELDS", "EgoLines"]
 # The fields a PyG `Data` object carries. PyG shifts fields named `…index` by the number of nodes
 # when it batches graphs, which is right for node ids; counts must not carry that word.
 FIELDS = ("pair_index", "opposite_index", "opposite_count", "pair_triangles", "multiplicity")
+# Rows of a table so small that a batch takes it whole.
+FEW = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,13 +43,18 @@ class EgoLines(Incidence):
     cut from a checked structure is passed as ``_trusted`` and not checked again.
 
     Attributes:
-        code_table: Structural codes that occur ``[U, c]``, where there are any.
-        code_rows: Row of the table for every pair ``[P]`` int32; ``None`` where the table has one
+        pair_table: What the pairs carry, each distinct row once ``[U, c + m]``: structural codes,
+            then features of the edge.
+        pair_rows: Row of the table for every pair ``[P]`` int32; ``None`` where the table has one
             row for every pair.
+        edge_columns: How many of the last columns ``m`` are features of the edge.
+        edge_categories: Whether these are numbers of categories, which a layer reads one-hot.
     """
 
-    code_table: Tensor | None = None
-    code_rows: Tensor | None = None
+    pair_table: Tensor | None = None
+    pair_rows: Tensor | None = None
+    edge_columns: int = 0
+    edge_categories: bool = False
     _trusted: InitVar[bool] = False
 
     def __post_init__(self, _trusted: bool) -> None:
@@ -128,7 +136,10 @@ class EgoLines(Incidence):
 
     @staticmethod
     def compressed(
-        pair_index: Tensor, num_nodes: int, x: Tensor | None = None
+        pair_index: Tensor,
+        num_nodes: int,
+        x: Tensor | None = None,
+        edges: EdgeFeatures | None = None,
     ) -> tuple["EgoLines", Tensor]:
         """The ego line graphs of the graph of true twins, and the class of every node.
 
@@ -136,17 +147,27 @@ class EgoLines(Incidence):
             pair_index: Canonical pairs ``[2, P]`` of the original graph.
             num_nodes: Number of original nodes.
             x: Node features; only nodes with equal features are merged.
+            edges: Features of the pairs; only nodes with equal ones towards every third node are
+                merged.
         """
         check_pairs(pair_index, num_nodes)
-        node_class = twin_classes(pair_index, num_nodes, x)
+        kind = None if edges is None else edges.rows
+        node_class = twin_classes(pair_index, num_nodes, x, kind)
         size = torch.bincount(node_class)
         classes = size.numel()
         if classes == num_nodes:
-            return EgoLines.from_pairs(pair_index, num_nodes), node_class
+            lines = EgoLines.from_pairs(pair_index, num_nodes)
+            return (lines if edges is None else lines.with_edges(edges)), node_class
         low, high = torch.sort(node_class[pair_index], dim=0).values
-        key = torch.unique(low * classes + high)
-        merged = torch.stack([key // classes, key % classes])
-        return EgoLines.from_pairs(merged, classes, multiplicity=size), node_class
+        key, merged = torch.unique(low * classes + high, return_inverse=True)
+        lines = EgoLines.from_pairs(
+            torch.stack([key // classes, key % classes]), classes, multiplicity=size
+        )
+        if edges is not None:
+            rows = edges.rows.new_empty(len(key))
+            rows[merged] = edges.rows  # edges of one pair have equal features
+            lines = lines.with_edges(replace(edges, rows=rows))
+        return lines, node_class
 
     @staticmethod
     def from_data(data: Any) -> "EgoLines":
@@ -162,7 +183,14 @@ class EgoLines(Incidence):
             )
         stored = {field: getattr(data, field) for field in FIELDS}
         nodes = data.multiplicity.numel() if isinstance(data.multiplicity, Tensor) else 0
-        lines = EgoLines(num_nodes=nodes, **stored, code_table=getattr(data, "pair_code", None))
+        table, columns, categories = _carried(data)
+        lines = EgoLines(
+            num_nodes=nodes,
+            **stored,
+            pair_table=table,
+            edge_columns=columns,
+            edge_categories=categories,
+        )
         if getattr(data, "edge_index", None) is not None:
             check_edges(data.edge_index, lines)
         return lines
@@ -177,24 +205,64 @@ class EgoLines(Incidence):
             return self
         codes = pair_codes(self.pair_index, self.num_nodes, level, multiplicity=self.multiplicity)
         found, rows = torch.unique(codes, dim=0, return_inverse=True)
-        table = code_features(found, level)
-        return replace(self, code_table=table, code_rows=rows.to(torch.int32), _trusted=True)
+        coded = self._joined(code_features(found, level), rows)
+        return replace(self, pair_table=coded[0], pair_rows=coded[1], _trusted=True)
 
-    def codes_of(self, pairs: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        """The table and rows of some pairs ``[p]``.
+    def with_edges(self, edges: EdgeFeatures) -> "EgoLines":
+        """The same structure whose pairs carry features of the edges."""
+        assert self.pair_table is None  # codes come after
+        return replace(
+            self,
+            pair_table=edges.table,
+            pair_rows=edges.rows.to(torch.int32),
+            edge_columns=edges.table.size(1),
+            edge_categories=edges.categories,
+        )
 
-        On the CPU a code that occurs again and again is encoded once; elsewhere every pair has a
+    def _joined(self, codes: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """The distinct rows of codes and of features of the edges, and those of the pairs."""
+        edges = self.edge_table
+        if edges is None:
+            return codes, rows.to(torch.int32)
+        number, own = max(edges.size(0), 1), self.pair_rows
+        own = torch.arange(self.num_pairs, device=rows.device) if own is None else own.long()
+        found, joint = torch.unique(rows * number + own, return_inverse=True)
+        both = [codes[found // number].to(edges.dtype), edges[found % number]]
+        return torch.cat(both, 1), joint.to(torch.int32)
+
+    @property
+    def code_table(self) -> Tensor | None:
+        """The structural codes of the rows of the table ``[U, c]``, where there are any."""
+        if self.pair_table is None or self.pair_table.size(1) == self.edge_columns:
+            return None
+        return self.pair_table[:, : self.pair_table.size(1) - self.edge_columns]
+
+    @property
+    def edge_table(self) -> Tensor | None:
+        """The features of the edges in the rows of the table ``[U, m]``, where there are any."""
+        if self.pair_table is None or not self.edge_columns:
+            return None
+        return self.pair_table[:, self.pair_table.size(1) - self.edge_columns :]
+
+    def table_of(self, pairs: Tensor) -> dict[str, Any]:
+        """What some pairs ``[p]`` carry, as fields of another structure.
+
+        On the CPU a row that occurs again and again is encoded once; elsewhere every pair has a
         row of its own, since finding out what occurs would wait for the device.
         """
-        if self.code_table is None:
-            return None, None
-        if self.code_rows is None:
-            return self.code_table[pairs], None
-        rows = self.code_rows[pairs]
+        if self.pair_table is None:
+            return {}
+        kept = {"edge_columns": self.edge_columns, "edge_categories": self.edge_categories}
+        if self.pair_rows is None:
+            return {**kept, "pair_table": self.pair_table[pairs]}
+        rows = self.pair_rows[pairs]
         if rows.device.type != "cpu":
-            return self.code_table[rows], None
+            return {**kept, "pair_table": self.pair_table[rows]}
+        if self.pair_table.size(0) <= FEW:
+            return {**kept, "pair_table": self.pair_table, "pair_rows": rows}
         used, inverse = torch.unique(rows, return_inverse=True)
-        return self.code_table[used], inverse.to(torch.int32)
+        table = self.pair_table[used]
+        return {**kept, "pair_table": table, "pair_rows": inverse.to(torch.int32)}
 
     def to(self, device: torch.device | str) -> "EgoLines":
         """The same structure on another device."""
@@ -207,9 +275,10 @@ class EgoLines(Incidence):
     @cached_property
     def code_knots(self) -> SparseRows:
         """What :func:`lgan.graph.pair_codes.spread` makes of ``code_table``, by rows."""
-        assert self.code_table is not None
-        column, weight = knot_weights(self.code_table.double())
-        return SparseRows.regular(column, weight, spread_channels(self.code_table.size(1)))
+        codes = self.code_table
+        assert codes is not None
+        column, weight = knot_weights(codes.double())
+        return SparseRows.regular(column, weight, spread_channels(codes.size(1)))
 
     def masked(self, mask: Tensor, side_mask: Tensor | None = None) -> "EgoLines":
         r"""The same graph with every pair present to some degree, differentiable in the mask.
@@ -319,3 +388,21 @@ class EgoLines(Incidence):
         return torch.sparse_coo_tensor(
             entries, weight[kept], size, check_invariants=False
         ).coalesce()
+
+
+def _carried(data: Any) -> tuple[Tensor | None, int, bool]:
+    """What the pairs of a PyG graph carry: codes and features of edges side by side."""
+    codes, edges = getattr(data, "pair_code", None), getattr(data, "pair_attr", None)
+    if edges is None:
+        return codes, 0, False
+    rows = edges[:, None] if edges.dim() == 1 else edges
+    categories = not rows.is_floating_point()
+    if codes is None:
+        return (rows.float() if categories else rows), rows.size(1), categories
+    if codes.dim() != 2 or len(codes) != len(rows):
+        raise ValueError(
+            f"`pair_attr` must have a row for each of {len(codes)} pairs, got {len(rows)}. "
+            "Apply `lgan.EgoLineGraph` to the graph again."
+        )
+    dtype = codes.dtype if categories else torch.promote_types(codes.dtype, rows.dtype)
+    return torch.cat([codes.to(dtype), rows.to(dtype)], 1), rows.size(1), categories

@@ -3,49 +3,67 @@
 import torch
 from torch import Tensor
 
-from lgan.graph.segments import lengths_to_ptr, segment_ids
+from lgan.graph.segments import lengths_to_ptr
 
 __all__ = ["twin_classes"]
 
 
-def twin_classes(pair_index: Tensor, num_nodes: int, x: Tensor | None = None) -> Tensor:
+def twin_classes(
+    pair_index: Tensor, num_nodes: int, x: Tensor | None = None, edge_kind: Tensor | None = None
+) -> Tensor:
     """The class of every node under true twinship, ``[num_nodes]`` int64.
 
-    Two nodes are true twins if they are adjacent, have the same closed neighbourhood and the
-    same features. Classes are numbered in the order of their first member. O(n + m log m).
+    Two nodes are true twins if they are adjacent, have the same closed neighbourhood, the same
+    features, and edges of the same kind to every third node. Being twins is then transitive, and
+    all edges inside a class are of one kind. Classes are numbered in the order of their first
+    member. O(n + m log m).
 
     Args:
         pair_index: Pairs ``[2, P]`` as ``undirected_pairs`` returns them.
         num_nodes: Number of nodes.
         x: Features, ``[num_nodes]`` category ids or ``[num_nodes, F]``.
+        edge_kind: Features of the pairs, ``[P]`` numbers from 0 on of equal ones.
 
     Example:
         >>> paw = torch.tensor([[0, 0, 1, 2], [1, 2, 2, 3]])  # a triangle 012 with a tail 23
         >>> twin_classes(paw, num_nodes=4)
         tensor([0, 0, 1, 2])
+        >>> twin_classes(paw, num_nodes=4, edge_kind=torch.tensor([0, 0, 1, 0]))
+        tensor([0, 1, 2, 3])
     """
     device = pair_index.device
     u, v = pair_index
-    loops = torch.arange(num_nodes, device=device)
-    row = torch.cat([u, v, loops])
-    col = torch.cat([v, u, loops])
+    nodes = torch.arange(num_nodes, device=device)
+    row, col = torch.cat([u, v, nodes]), torch.cat([v, u, nodes])
     order = torch.argsort(row * num_nodes + col)
     row, col = row[order], col[order]
-    degree = torch.bincount(row, minlength=num_nodes)
-    ptr = lengths_to_ptr(degree)
-    kind = degree if x is None else _joint(degree, _row_ids(x))
+    inside = torch.ones_like(u) if edge_kind is None else edge_kind.long() + 1
+    kind = torch.cat([inside, inside, torch.zeros_like(nodes)])[order]  # 0: a node with itself
+    ptr = lengths_to_ptr(torch.bincount(row, minlength=num_nodes))
+    own = ptr.diff() if x is None else _joint(ptr.diff(), _row_ids(x))
+    # In most graphs most edges have ends that differ already.
+    alike = (own[u] == own[v]).nonzero().squeeze(1)
+    u, v, inside = u[alike], v[alike], inside[alike]
 
     generator = torch.Generator().manual_seed(0x7E1)
+    kinds = int(kind.max()) + 1 if kind.numel() else 1
     while True:
-        # Equal lists have equal sums of random words; the converse is verified below.
+        # Twins have equal sums of random words, once each counts itself by the kind of the edge
+        # between them; the converse is verified.
         word = torch.randint(-(2**62), 2**62, (num_nodes,), generator=generator).to(device)
-        total = torch.cat([word.new_zeros(1), torch.cumsum(word[col], 0)])
-        twin_of = _first_of_group(_joint(kind, _row_ids(total[ptr[1:]] - total[ptr[:-1]])))
-        other = col[ptr[twin_of[row]] + torch.arange(row.numel(), device=device) - ptr[row]]
-        if bool((other == col).all()):
+        factor = torch.randint(-(2**62), 2**62, (kinds,), generator=generator).to(device) | 1
+        factor[0] = 0
+        total = torch.cat([word.new_zeros(1), torch.cumsum(word[col] * factor[kind], 0)])
+        total = total[ptr[1:]] - total[ptr[:-1]]
+        same = total[u] + word[u] * factor[inside] == total[v] + word[v] * factor[inside]
+        first = nodes.scatter_reduce(0, v[same], u[same], "amin")
+        # Entry by entry beside the list of the first node of the class.
+        there = ptr[first[row]] + torch.arange(row.numel(), device=device) - ptr[row]
+        between = (col == row) | (col == first[row])
+        if bool(((col[there] == col) & ((kind[there] == kind) | between)).all()):
             break
-    number = torch.cumsum(twin_of == loops, 0) - 1
-    classes: Tensor = number[twin_of]
+    number = torch.cumsum(first == nodes, 0) - 1
+    classes: Tensor = number[first]
     return classes
 
 
@@ -64,16 +82,3 @@ def _row_ids(values: Tensor) -> Tensor:
 
 def _joint(a: Tensor, b: Tensor) -> Tensor:
     return a * (int(b.max()) + 1 if b.numel() else 1) + b
-
-
-def _first_of_group(group: Tensor) -> Tensor:
-    """The first element of the same group, for every element."""
-    order = torch.argsort(group, stable=True)
-    ordered = group[order]
-    starts = torch.ones_like(ordered, dtype=torch.bool)
-    starts[1:] = ordered[1:] != ordered[:-1]
-    begin = starts.nonzero().squeeze(1)
-    lengths = torch.diff(begin, append=begin.new_tensor([group.numel()]))
-    first = torch.empty_like(group)
-    first[order] = order[begin][segment_ids(lengths_to_ptr(lengths))]
-    return first

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from lgan.graph.cells import Cells, batch_cells, cells_from_tensors, cells_to_tensors
 from lgan.graph.checks import REBUILD, check_cells, check_lines_in_graphs, check_pairs, check_ptr
+from lgan.graph.edge_features import EdgeFeatures
 from lgan.graph.edges import check_integers
 from lgan.graph.ego_lines import FIELDS, EgoLines
 from lgan.graph.segments import concat_ranges, lengths_to_ptr
@@ -17,8 +18,8 @@ from lgan.task import Kind, Task
 
 __all__ = ["GraphBatch", "GraphUnion", "Lift", "graph_ptr"]
 
-# Fields of the ego line graphs that a union with structural codes has beside the others.
-CODES = ("code_table", "code_rows")
+# Fields of the ego line graphs that a union has beside the others where its pairs carry something.
+CARRIED = ("pair_table", "pair_rows")
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,15 @@ class GraphBatch:
         """Both directions of every edge ``[2, 2 P]``, for layers of PyG."""
         pairs = self.lines.pair_index.long()
         return torch.cat([pairs, pairs.flip(0)], 1)
+
+    @cached_property
+    def edge_attr(self) -> Tensor | None:
+        """The features of every column of ``edge_index`` ``[2 P, d]``, for layers of PyG."""
+        table, rows = self.lines.edge_table, self.lines.pair_rows
+        if table is None:
+            return None
+        each = table if rows is None else table[rows]
+        return torch.cat([each, each])
 
 
 @dataclass(frozen=True)
@@ -176,6 +186,7 @@ class GraphUnion:
         name: str = "",
         task: Task | None = None,
         x_table: Tensor | None = None,
+        edges: EdgeFeatures | None = None,
     ) -> "GraphUnion":
         """Merge twins, list triangles, lay out the ego line graphs of all graphs at once.
 
@@ -193,12 +204,15 @@ class GraphUnion:
             name: Name of the data set.
             task: What is to be predicted.
             x_table: Real features ``[U, F]`` of which ``x`` holds the rows ``[N]``, each row once.
+            edges: Features of the pairs.
         """
         categories = num_features if x_table is None else len(x_table)
         num_nodes = _check_parts(x, y, node_ptr, categories, num_classes, named=task is not None)
         check_pairs(pair_index, num_nodes)
+        if edges is not None:
+            _check_edges(edges, pair_index.size(1))
         if compress:
-            lines, node_class = EgoLines.compressed(pair_index, num_nodes, x)
+            lines, node_class = EgoLines.compressed(pair_index, num_nodes, x, edges)
             first = torch.full((lines.num_nodes,), num_nodes, dtype=torch.int64)
             first = first.scatter_reduce(0, node_class, torch.arange(num_nodes), "amin")
             x = x[first]
@@ -207,6 +221,8 @@ class GraphUnion:
             lines = EgoLines.from_pairs(pair_index, num_nodes)
         else:
             lines = EgoLines.edges_only(pair_index, num_nodes)
+        if edges is not None and not compress:
+            lines = lines.with_edges(edges)
         compact = replace(
             lines.coded(pair_code), pair_index=lines.pair_index.to(torch.int32), _trusted=True
         )
@@ -225,13 +241,16 @@ class GraphUnion:
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that :meth:`from_tensors` needs, as tensors by name."""
-        numbers = (self.num_features, self.num_classes, self.original_nodes)
+        numbers = (
+            self.num_features, self.num_classes, self.original_nodes,
+            self.lines.edge_columns, int(self.lines.edge_categories),
+        )  # fmt: skip
         stored = {"x": self.x, "y": self.y, "node_ptr": self.node_ptr}
         stored["numbers"] = torch.tensor(numbers)
         stored |= {} if self.x_table is None else {"x_table": self.x_table}
         stored |= {name: getattr(self.lines, name) for name in FIELDS}
-        codes = {name: getattr(self.lines, name) for name in CODES}
-        stored |= {name: value for name, value in codes.items() if value is not None}
+        carried = {name: getattr(self.lines, name) for name in CARRIED}
+        stored |= {name: value for name, value in carried.items() if value is not None}
         return stored | cells_to_tensors(self.cells)
 
     @staticmethod
@@ -242,10 +261,15 @@ class GraphUnion:
         for key in ("x", "y", "node_ptr", "numbers", *FIELDS):
             if not isinstance(stored.get(key), Tensor):
                 raise ValueError(f"The data set has no tensor `{key}`. Prepare it again.")
-        check_integers("numbers", stored["numbers"], (3,), remedy="Prepare the data set again.")
-        num_features, num_classes, original_nodes = stored["numbers"].tolist()
-        kept: dict[str, Any] = {name: stored[name] for name in (*FIELDS, *CODES) if name in stored}
-        lines = EgoLines(num_nodes=stored["multiplicity"].numel(), **kept)
+        check_integers("numbers", stored["numbers"], (5,), remedy="Prepare the data set again.")
+        num_features, num_classes, original_nodes, columns, categories = stored["numbers"].tolist()
+        kept: dict[str, Any] = {n: stored[n] for n in (*FIELDS, *CARRIED) if n in stored}
+        lines = EgoLines(
+            num_nodes=stored["multiplicity"].numel(),
+            **kept,
+            edge_columns=columns,
+            edge_categories=bool(categories),
+        )
         return GraphUnion(
             x=stored["x"],
             y=stored["y"],
@@ -269,6 +293,11 @@ class GraphUnion:
     def features(self) -> Tensor:
         """Node features as a model reads them: ``[N]`` categories, or ``[N, F]``."""
         return self.x if self.x_table is None else self.x_table[self.x]
+
+    @property
+    def num_edge_features(self) -> int:
+        """Features of an edge; 0 where the edges have none."""
+        return self.lines.edge_columns
 
     @cached_property
     def known_task(self) -> Task:
@@ -334,7 +363,6 @@ class GraphUnion:
         opposite_start = self.opposite_ptr[ids]
         opposite_length = self.opposite_ptr[ids + 1] - opposite_start
         opposite = lines.opposite_index[concat_ranges(opposite_start, opposite_length)]
-        table, rows = lines.codes_of(pairs)
         batch = EgoLines(
             num_nodes=nodes.numel(),
             pair_index=lines.pair_index[:, pairs] + torch.repeat_interleave(shift32, pair_length),
@@ -342,8 +370,7 @@ class GraphUnion:
             opposite_count=lines.opposite_count[pairs],
             pair_triangles=lines.pair_triangles[pairs],
             multiplicity=lines.multiplicity[nodes],
-            code_table=table,
-            code_rows=rows,
+            **lines.table_of(pairs),
             _trusted=True,
         )
         cells = batch_cells(self.cells, self.node_ptr, ids) if self.cells else {}
@@ -409,6 +436,16 @@ def _check_table(x: Tensor, table: Tensor, num_features: int) -> None:
             raise ValueError(
                 f"`x` must hold rows of `x_table` from 0 to {len(table) - 1}, got {low} to {high}."
             )
+
+
+def _check_edges(edges: EdgeFeatures, pairs: int) -> None:
+    check_integers("edges.rows", edges.rows, (pairs,), remedy="Give the features of every pair.")
+    table = edges.table
+    if table.dim() != 2 or not table.is_floating_point() or not bool(torch.isfinite(table).all()):
+        raise ValueError(
+            f"`edges.table` must hold rows of finite real numbers, got {table.dtype} of shape "
+            f"{list(table.shape)}."
+        )
 
 
 def _check_rows(name: str, value: Any, rows: int) -> None:

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from lgan.graph import EgoLines, GraphBatch, graph_ptr
 from lgan.nn.dropout import Dropout
 from lgan.nn.eager import eager
+from lgan.nn.edge_vectors import EdgeDim
 from lgan.nn.features import check_finite, checked_features
 from lgan.nn.lgan_conv import Branches, CodeMap, Comb, Fusion, LGANConv
 from lgan.nn.linear import Linear, one_hot
@@ -42,6 +43,8 @@ class LGAN(nn.Module):
         code_map: How a count of the code is read, see :class:`LGANConv`.
         squash: Tame the sums over pairs, see :class:`LGANConv`; for dense graphs.
         norm: ``"batch"`` (the paper), ``"layer"`` or ``"none"``, see :class:`LGANConv`.
+        edge_dim: Features of an edge, see :class:`LGANConv`: number of categories, a tuple of
+            them, or columns of real vectors.
         readout: ``"sum"``, ``"mean"`` or ``"max"`` over the nodes of a graph.
         head_layers: Linear maps behind the read-out, with ReLU between them: 1 is a linear
             classifier, 2 makes the read-out a DeepSets function, an MLP of a sum.
@@ -75,6 +78,7 @@ class LGAN(nn.Module):
         code_map: CodeMap = "linear",
         squash: bool = False,
         norm: Norm = "batch",
+        edge_dim: EdgeDim | None = None,
         readout: Readout = "sum",
         head_layers: int = 1,
         dropout: float = 0.0,
@@ -91,6 +95,7 @@ class LGAN(nn.Module):
         self.hidden_channels = hidden_channels
         self.out_channels = out_channels
         self.include_input = include_input
+        self.edge_dim = edge_dim
         self.readout: Readout = readout
         self.convs = nn.ModuleList(
             LGANConv(
@@ -104,6 +109,7 @@ class LGAN(nn.Module):
                 code_map=code_map,
                 squash=squash,
                 norm=norm,
+                edge_dim=edge_dim,
             )
             for layer in range(num_layers)
         )

@@ -6,9 +6,11 @@ import torch
 from torch import Tensor, nn
 
 from lgan import ops
-from lgan.graph import EgoLines
+from lgan.graph import EdgeFeatures, EgoLines
+from lgan.graph.edge_features import EdgeReduce, pair_attr
 from lgan.graph.pair_codes import code_channels, spread, spread_channels
 from lgan.nn.eager import eager
+from lgan.nn.edge_vectors import EdgeDim, check_edge_columns, edge_channels, edge_vectors
 from lgan.nn.features import check_finite, check_node_weight, checked_features
 from lgan.nn.linear import EVERYTHING, Linear, check_categories
 from lgan.nn.norm import BatchNorm, LayerNorm, NoNorm, Norm, norm_layer
@@ -31,7 +33,8 @@ class LGANConv(nn.Module):
     via the Line Graph Aggregation* (AAAI 2026).
 
     .. math::
-        z_{uv} = \mathrm{relu}((W h_u + b) + (W h_v + b) + W_c\, \mathrm{code}_{uv}), \quad
+        z_{uv} = \mathrm{relu}((W h_u + b) + (W h_v + b) + W_c\, \mathrm{code}_{uv} + W_e e_{uv})
+
         T_t = \sum_{p \in N(t)} z_{tp}, \quad
         S_t = \sum_{p, q \in N(t),\, pq \in E} z'_{pq}
 
@@ -64,6 +67,12 @@ class LGANConv(nn.Module):
             dense graphs, where some nodes have a thousand times as many pairs as others.
         norm: ``"batch"`` (the paper); ``"layer"``, over the channels of every node, so that no
             node depends on the others of its batch; or ``"none"``.
+        edge_dim: Features of an edge that every pair reads: the number of categories for integer
+            ``edge_attr`` ``[E]``, a tuple of numbers for ``[E, c]``, or ``d`` for real vectors
+            ``[E, d]``. They join the pair inside the clip, ``W_e e_{uv}``, in both branches.
+        edge_reduce: Rule for edges of one pair that disagree in their features, the two
+            directions among them: ``"mean"``, ``"min"`` or ``"max"``. Without a rule that is an
+            error.
         cached: Keep the structure built from the first ``edge_index``, for a graph that stays.
 
     Shapes:
@@ -90,6 +99,8 @@ class LGANConv(nn.Module):
         code_map: CodeMap = "linear",
         squash: bool = False,
         norm: Norm = "batch",
+        edge_dim: EdgeDim | None = None,
+        edge_reduce: EdgeReduce | None = None,
         cached: bool = False,
     ) -> None:
         super().__init__()
@@ -121,6 +132,11 @@ class LGANConv(nn.Module):
         self.pair_code = pair_code
         self.code_map = code_map
         self.code = Linear(channels, both, bias=False) if channels else None
+        self.edge_dim = edge_dim
+        self.edge_reduce = edge_reduce
+        self.edge = None
+        if edge_dim is not None:
+            self.edge = Linear(edge_channels(edge_dim), both, bias=False)
         self.gate = Linear(2 * width, width) if fusion == "gate" else None
         biased = norm != "batch"
         self.fuse = Linear(both if fusion == "concat" else width, width, bias=biased)
@@ -139,7 +155,12 @@ class LGANConv(nn.Module):
 
     @eager
     def forward(
-        self, x: Tensor, edge_index: Tensor | EgoLines, *, node_weight: Tensor | None = None
+        self,
+        x: Tensor,
+        edge_index: Tensor | EgoLines,
+        edge_attr: Tensor | None = None,
+        *,
+        node_weight: Tensor | None = None,
     ) -> Tensor:
         """Update all nodes.
 
@@ -147,12 +168,16 @@ class LGANConv(nn.Module):
             x: Node features. With an ``edge_index`` they must be finite; with a structure, NaN and
                 infinite values pass through as through any layer.
             edge_index: Edges ``[2, E]``, or the structure built from them before.
+            edge_attr: Features of the edges, see ``edge_dim``; a structure carries its own.
             node_weight: How often each node counts in the batch statistics ``[n]``; by default
                 as often as it has twins.
         """
-        lines = edge_index if isinstance(edge_index, EgoLines) else self._build(x, edge_index)
+        if isinstance(edge_index, EgoLines):
+            lines = edge_index
+        else:
+            lines = self._build(x, edge_index, edge_attr)
         x = checked_features(x, self.in_channels, lines.num_nodes, self.pair.weight)
-        self._check_codes(lines)
+        self._check_carried(lines)
         weight = lines.multiplicity if node_weight is None else node_weight
         if node_weight is not None:
             check_node_weight(node_weight, lines.num_nodes, self.pair.weight)
@@ -208,7 +233,7 @@ class LGANConv(nn.Module):
             eps=self.norm.eps,
             relu=self.comb == "deepsets",
             squash=self.squash,
-            code=lines.code_rows,
+            code=lines.pair_rows,
         )
         parameters = (
             pair, bias, fuse, self.fuse.bias,
@@ -226,36 +251,49 @@ class LGANConv(nn.Module):
         alone = (None if p is None else p.unsqueeze(0) for p in parameters)
         return layer_inference(x, settings, LayerWeights(*alone)).squeeze(0)  # type: ignore[arg-type]
 
-    def _build(self, x: Tensor, edge_index: Tensor) -> EgoLines:
-        if self._lines is not None:
-            return self._lines
+    def _build(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> EgoLines:
         if not isinstance(x, Tensor) or x.dim() == 0:
             raise TypeError("`x` must be a tensor of one row a node. Use `torch.as_tensor(x)`.")
-        check_finite(x)
         num_nodes = x.size(0) if x.dim() == 1 else x.size(-2)
-        lines = EgoLines.from_edge_index(edge_index, num_nodes).coded(self.pair_code)
-        if self.cached:
-            self._lines = lines
-        return lines
+        lines = self._lines
+        if lines is None:
+            check_finite(x)
+            lines = EgoLines.from_edge_index(edge_index, num_nodes)
+            self._lines = lines if self.cached else None
+        if edge_attr is not None:
+            found = pair_attr(
+                edge_index, edge_attr, lines.pair_index, num_nodes, reduce=self.edge_reduce
+            )
+            lines = lines.with_edges(EdgeFeatures.of(found))
+        return lines.coded(self.pair_code)
 
     def _aggregate(self, x: Tensor, lines: EgoLines) -> Tensor:
         """``(T ‖ S)``, or ``T`` alone where the graph has no triangle and ``S`` is zero."""
         width = self.out_channels
         a = self.pair(x, columns=slice(width) if self._no_neighbour_branch(lines) else EVERYTHING)
-        if self.comb == "linear" and self.code is None:
+        if self.comb == "linear" and self.code is None and self.edge is None:
             return ops.linear_sum(a, lines, width)
         return ops.ego_sum(
-            a, lines, width, table=self._offsets(lines, a.dtype), code=lines.code_rows,
+            a, lines, width, table=self._offsets(lines, a.dtype), code=lines.pair_rows,
             relu=self.comb == "deepsets",
         )  # fmt: skip
 
     def _offsets(self, lines: EgoLines, dtype: torch.dtype) -> Tensor | None:
-        """What the codes add to the pairs that carry them ``[*, U, 2 · width or width]``."""
+        """What the rows of the table add to the pairs that carry them ``[*, U, 2 · width or
+        width]``.
+        """
+        columns = slice(self.out_channels) if self._no_neighbour_branch(lines) else EVERYTHING
+        codes = self._code_offsets(lines, dtype, columns)
+        if self.edge is None:
+            return codes
+        edges: Tensor = self.edge(edge_vectors(lines, self.edge_dim).to(dtype), columns=columns)
+        return edges if codes is None else codes + edges
+
+    def _code_offsets(self, lines: EgoLines, dtype: torch.dtype, columns: slice) -> Tensor | None:
         if self.code is None:
             return None
-        assert lines.code_table is not None
-        columns = slice(self.out_channels) if self._no_neighbour_branch(lines) else EVERYTHING
         codes = lines.code_table
+        assert codes is not None
         if self.code_map == "spline" and codes.device.type == "cpu":
             # A row has two knots of 64 for every count: a product with the others is a waste.
             return row_sum(self.code.weight[..., columns], lines.code_knots).to(dtype)
@@ -269,7 +307,8 @@ class LGANConv(nn.Module):
         """Whether the neighbour branch has nothing to say."""
         return self.branches == "target" or not lines.has_triangles
 
-    def _check_codes(self, lines: EgoLines) -> None:
+    def _check_carried(self, lines: EgoLines) -> None:
+        """Refuse pairs that do not carry what the layer reads, or features that it does not."""
         wanted = code_channels(self.pair_code)
         got = 0 if lines.code_table is None else lines.code_table.size(1)
         if wanted and got != wanted:
@@ -278,6 +317,7 @@ class LGANConv(nn.Module):
                 f"numbers a pair, got {got}. Prepare the graph with "
                 f"`lgan.EgoLineGraph(pair_code={self.pair_code!r})`."
             )
+        check_edge_columns(lines, self.edge_dim)
 
     def _fuse(self, both: Tensor) -> Tensor:
         fused: Tensor
@@ -308,5 +348,6 @@ class LGANConv(nn.Module):
             f"{type(self).__name__}({self.in_channels}, {self.out_channels}, "
             f"residual={self.residual is not None}, comb={self.comb!r}, fusion={self.fusion!r}, "
             f"branches={self.branches!r}, pair_code={self.pair_code!r}, "
-            f"code_map={self.code_map!r}, squash={self.squash}, norm={self.norm.kind!r})"
+            f"code_map={self.code_map!r}, squash={self.squash}, norm={self.norm.kind!r}, "
+            f"edge_dim={self.edge_dim})"
         )

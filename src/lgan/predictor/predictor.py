@@ -170,6 +170,11 @@ def load_model(path: Path | str) -> Predictor:
                 f"its encoder gives {encoder.num_features} features, the network reads "
                 f"{stored.in_channels}"
             )
+        if encoder.num_edge_features != stored.options.get("edge_dim", 0):
+            raise ValueError(
+                f"its encoder gives {encoder.num_edge_features} features of an edge, the network "
+                f"reads {stored.options.get('edge_dim', 0)}"
+            )
         scale = stored.target_scale
         if not encoder.task.classes and (
             scale is None or scale.mean.numel() != stored.out_channels

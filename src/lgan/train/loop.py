@@ -82,6 +82,12 @@ def train_together(
     config = _shared_config(variants)
     device = device or union.device
     models = [drawn(v.factory, job.seed) for v, job in zip(chosen, jobs, strict=True)]
+    if union.num_edge_features and getattr(models[0], "edge_dim", None) is None:
+        raise ValueError(
+            f"The edges of {union.name or 'the data set'} have {union.num_edge_features} features "
+            f"and the model {type(models[0]).__name__} reads none. Build it with "
+            "`edge_dim=union.num_edge_features`, or load with `edge_features='none'`."
+        )
     model = stack(models).to(device).train()
     rates = torch.tensor([v.config.lr for v in chosen], dtype=torch.float64)
     decays = torch.tensor([v.config.weight_decay for v in chosen], dtype=torch.float64)

@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 from torch_geometric.nn import GINConv
 
 from lgan.nn.dropout import Dropout
@@ -29,6 +30,9 @@ class GIN(nn.Module):
     labels; GIN-ε is not. The read-out begins with the input, as in the paper's equation 4.2.
     Dropout comes before the head, in the paper after it.
 
+    With features of edges it is GINE of *Strategies for Pre-training Graph Neural Networks* (Hu et
+    al., ICLR 2020): a neighbour sends ``relu(h_p + W_e e_tp)``.
+
     Args:
         in_channels: Size of the node features (or number of categories).
         hidden_channels: Width of every layer.
@@ -41,6 +45,7 @@ class GIN(nn.Module):
             (GIN-0).
         norm: ``"batch"`` (the paper), in which the biases of the maps would cancel, or ``"layer"``
             or ``"none"``, with biases.
+        edge_dim: Categories of integer ``edge_attr [E]``, or columns of real vectors ``[E, d]``.
 
     Shapes:
         Takes a PyG ``Data`` or ``Batch`` or a batch of an uncompressed
@@ -59,16 +64,20 @@ class GIN(nn.Module):
         include_input: bool = True,
         eps: bool = False,
         norm: Norm = "batch",
+        edge_dim: int | None = None,
     ) -> None:
         super().__init__()
         check_readout(readout)
         self.readout: Readout = readout
         self.layers = nn.ModuleList(
-            _GINLayer(in_channels if layer == 0 else hidden_channels, hidden_channels, eps, norm)
+            _GINLayer(
+                in_channels if layer == 0 else hidden_channels, hidden_channels, eps, norm, edge_dim
+            )
             for layer in range(num_layers)
         )
         self.dropout = Dropout(dropout)
         self.in_channels = in_channels
+        self.edge_dim = edge_dim
         self.include_input = include_input
         width = num_layers * hidden_channels + include_input * in_channels
         self.head = Linear(width, out_channels)
@@ -81,11 +90,12 @@ class GIN(nn.Module):
         multiplicity = torch.ones(x.size(0), device=x.device)
         weight = getattr(data, "node_weight", None)
         weight = multiplicity if weight is None else weight
+        edges = _edge_vectors(data, self.edge_dim, self.head.weight.dtype)
         levels = []
         if self.include_input:
             levels.append(one_hot(x, self.in_channels).to(self.head.weight.dtype))
         for layer in self.layers:
-            x = layer(x, data.edge_index, weight)
+            x = layer(x, data.edge_index, edges, weight)
             levels.append(x)
         skip = skip_cat(levels, ptr, multiplicity, self.readout)
         out: Tensor = self.head(self.dropout(skip))
@@ -93,9 +103,17 @@ class GIN(nn.Module):
 
 
 class _GINLayer(nn.Module):
-    def __init__(self, in_channels: int, out_channels: int, train_eps: bool, norm: Norm) -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        train_eps: bool,
+        norm: Norm,
+        edge_dim: int | None,
+    ) -> None:
         super().__init__()
         self.lin = Linear(in_channels, out_channels, bias=False)
+        self.edge = None if edge_dim is None else Linear(edge_dim, in_channels)
         self.conv = GINConv(nn.Identity(), train_eps=train_eps)
         # Matrices, so that they broadcast when models are stacked.
         eps = torch.zeros(1, 1)
@@ -108,8 +126,33 @@ class _GINLayer(nn.Module):
         self.out = Linear(out_channels, out_channels, bias=norm != "batch")
         self.out_norm = norm_layer(norm, out_channels)
 
-    def forward(self, x: Tensor, edge_index: Tensor, weight: Tensor) -> Tensor:
-        hidden = self.conv(self.lin(x), edge_index)
+    def forward(
+        self, x: Tensor, edge_index: Tensor, edges: Tensor | None, weight: Tensor
+    ) -> Tensor:
+        if self.edge is None or edges is None:
+            hidden = self.conv(self.lin(x), edge_index)
+        else:
+            # The clip stands between the sum and the map, which do not commute here.
+            x = one_hot(x, self.lin.in_channels).to(edges.dtype)
+            sent = (x[..., edge_index[0], :] + self.edge(edges)).relu()
+            shape = (*sent.shape[:-2], x.size(-2), sent.size(-1))
+            received = sent.new_zeros(shape).index_add(-2, edge_index[1], sent)
+            hidden = self.lin((1 + self.conv.eps) * x + received)
         hidden = hidden if self.bias is None else hidden + self.bias.to(hidden.dtype)
         out: Tensor = self.out_norm(self.out(self.norm(hidden, weight)), weight)
         return out
+
+
+def _edge_vectors(data: Any, edge_dim: int | None, dtype: torch.dtype) -> Tensor | None:
+    """Features of the edges ``[E, d]``, categories one-hot, or an error where they do not fit."""
+    attr = getattr(data, "edge_attr", None)
+    if attr is None and (edge_dim is None or data.edge_index.size(1) == 0):
+        return None
+    got = "none" if attr is None else f"{attr.dtype} of shape {list(attr.shape)}"
+    categories = attr is not None and not attr.is_floating_point() and attr.dim() == 1
+    if edge_dim is None or attr is None or (not categories and attr.shape[1:] != (edge_dim,)):
+        raise ValueError(
+            f"The network reads features of edges as `edge_dim={edge_dim}` says, got {got}. Set "
+            "`edge_dim` to the number of categories [E] or columns [E, d], or remove `edge_attr`."
+        )
+    return (F.one_hot(attr.long(), edge_dim) if categories else attr).to(dtype)

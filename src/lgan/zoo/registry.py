@@ -91,6 +91,12 @@ class KernelSpec:
 
 ModelSpec = NetworkSpec | KernelSpec
 
+
+def edge_columns(union: GraphUnion, options: Options) -> Options:
+    """The features of an edge that a data set has, where it has any."""
+    return {"edge_dim": union.num_edge_features} if union.num_edge_features else {}
+
+
 MODELS: dict[str, ModelSpec] = {
     "lgan": NetworkSpec(
         build=LGAN,
@@ -99,6 +105,8 @@ MODELS: dict[str, ModelSpec] = {
         compress=True,
         triangles=True,
         captured=True,
+        data_options=edge_columns,
+        data_option_names=("edge_dim",),
     ),
     "lgan-res": NetworkSpec(
         build=partial(LGAN, residual=True),
@@ -107,6 +115,8 @@ MODELS: dict[str, ModelSpec] = {
         compress=True,
         triangles=True,
         captured=True,
+        data_options=edge_columns,
+        data_option_names=("edge_dim",),
     ),
     "lgan-code": NetworkSpec(
         build=LGAN,
@@ -115,6 +125,8 @@ MODELS: dict[str, ModelSpec] = {
         compress=True,
         triangles=True,
         captured=True,
+        data_options=edge_columns,
+        data_option_names=("edge_dim",),
         defaults={"residual": True, "pair_code": "full"},
     ),
     "gin": NetworkSpec(
@@ -122,6 +134,8 @@ MODELS: dict[str, ModelSpec] = {
         power="1-WL where nodes have no labels; with labels, GIN-0 is weaker and GIN-ε is 1-WL",
         reference="Xu et al., How Powerful are Graph Neural Networks?, ICLR 2019",
         captured=True,
+        data_options=edge_columns,
+        data_option_names=("edge_dim",),
         defaults={"include_input": True},
     ),
     "dcnn": NetworkSpec(

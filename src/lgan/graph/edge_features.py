@@ -1,0 +1,124 @@
+"""Features of edges, from the columns of an ``edge_index`` to undirected pairs."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor
+
+__all__ = ["EdgeFeatures", "EdgeReduce", "check_edge_attr", "pair_attr"]
+
+EdgeReduce = Literal["mean", "min", "max"]
+
+
+@dataclass(frozen=True)
+class EdgeFeatures:
+    """Features of the pairs of a graph, each distinct row once.
+
+    Attributes:
+        table: Distinct rows ``[U, m]``, numbers of categories or real values.
+        rows: The row of every pair ``[P]`` int64.
+        categories: Whether the columns are numbers of categories.
+    """
+
+    table: Tensor
+    rows: Tensor
+    categories: bool = False
+
+    @staticmethod
+    def of(attr: Tensor) -> "EdgeFeatures":
+        """The features of pairs as :func:`pair_attr` has them, ``[P]`` or ``[P, m]``."""
+        columns = attr[:, None] if attr.dim() == 1 else attr
+        table, rows = torch.unique(columns, dim=0, return_inverse=True)
+        categories = not attr.is_floating_point()
+        return EdgeFeatures(table.float() if categories else table, rows, categories)
+
+
+def check_edge_attr(edge_attr: Any, edges: int) -> Tensor:
+    """Features of edges as layers read them, or an error: int64 categories ``[E]`` or ``[E, c]``,
+    or finite real vectors ``[E, d]``.
+
+    Args:
+        edge_attr: What was given.
+        edges: Number of edges ``E``.
+    """
+    if not isinstance(edge_attr, Tensor):
+        raise TypeError(
+            f"`edge_attr` must be a tensor, got {type(edge_attr).__name__}. "
+            "Convert it with `torch.as_tensor(edge_attr)`."
+        )
+    if edge_attr.is_complex():
+        raise TypeError(f"`edge_attr` must be real, got {edge_attr.dtype}.")
+    real = edge_attr.is_floating_point()
+    if edge_attr.dim() not in ((2,) if real else (1, 2)) or edge_attr.size(0) != edges:
+        raise ValueError(
+            f"`edge_attr` must have one row for each of {edges} edges, categories [E] or [E, c] or "
+            f"real vectors [E, d], got {edge_attr.dtype} {list(edge_attr.shape)}. "
+            "Give real weights as a column, `edge_weight[:, None]`."
+        )
+    if real and not bool(torch.isfinite(edge_attr).all()):
+        raise ValueError(
+            "`edge_attr` must be finite, got NaN or infinite values. Clean the features."
+        )
+    if not real and edge_attr.numel() and int(edge_attr.min()) < 0:
+        raise ValueError(
+            f"`edge_attr` must hold categories from 0 on, got {int(edge_attr.min())}. "
+            "Number the categories from 0."
+        )
+    return edge_attr if real else edge_attr.long()
+
+
+def pair_attr(
+    edge_index: Tensor,
+    edge_attr: Any,
+    pair_index: Tensor,
+    num_nodes: int,
+    *,
+    reduce: EdgeReduce | None = None,
+) -> Tensor:
+    """The features of undirected pairs, ``[P]`` or ``[P, m]``; those of self-loops are left out.
+
+    Args:
+        edge_index: Edges ``[2, E]`` in either direction or both.
+        edge_attr: Their features.
+        pair_index: Every undirected edge once, as ``undirected_pairs`` returns them.
+        num_nodes: Number of nodes.
+        reduce: What to do with the features of several edges between two nodes, the two
+            directions among them; without a rule they have to agree.
+
+    Example:
+        >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+        >>> pair_attr(edges, torch.tensor([5, 5, 7, 7]), edges[:, ::2], num_nodes=3)
+        tensor([5, 7])
+    """
+    attr = check_edge_attr(edge_attr, edge_index.size(1))
+    if reduce not in (*get_args(EdgeReduce), None):
+        raise ValueError(f"`reduce` must be one of {get_args(EdgeReduce)}, got {reduce!r}.")
+    u, v = edge_index.long()
+    proper = u != v
+    u, v, attr = u[proper], v[proper], attr[proper]
+    pairs = pair_index.long()
+    key, wanted = pairs[0] * num_nodes + pairs[1], torch.minimum(u, v) * num_nodes
+    pair = torch.searchsorted(key, wanted + torch.maximum(u, v))
+    out = attr.new_zeros((pairs.size(1), *attr.shape[1:]))
+    out[pair] = attr
+    agree = out[pair] == attr
+    if bool(agree.all()):
+        return out
+    if reduce is None:
+        wrong = int((~(agree if agree.dim() == 1 else agree.all(1))).nonzero()[0])
+        raise ValueError(
+            "`edge_attr` must agree in both directions of an edge and in all edges between two "
+            f"nodes, got {attr[wrong].tolist()} and {out[pair[wrong]].tolist()} between the nodes "
+            f"{int(u[wrong])} and {int(v[wrong])}. Make them agree, or give a rule, such as "
+            "`reduce='mean'`."
+        )
+    if not attr.is_floating_point() and reduce == "mean":
+        raise ValueError(
+            "Categories of edges that disagree have no mean. Choose 'min' or 'max', or give "
+            "one-hot vectors, `torch.nn.functional.one_hot(edge_attr).float()`."
+        )
+    place = pair if attr.dim() == 1 else pair[:, None].expand_as(attr)
+    rule = {"min": "amin", "max": "amax"}.get(reduce, reduce)
+    zero = attr.new_zeros(out.shape)
+    return zero.scatter_reduce(0, place, attr, rule, include_self=False)
