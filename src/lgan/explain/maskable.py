@@ -170,7 +170,7 @@ class MaskableUnion:
         def repeated(starts: Tensor) -> Tensor:
             return lengths_to_ptr(torch.diff(starts).repeat(copies))
 
-        table, rows = lines.code_table, lines.code_rows
+        table, rows = lines.pair_table, lines.pair_rows
         if rows is None and table is not None:
             rows = torch.arange(len(table), dtype=torch.int32, device=device)
         union = EgoLines(
@@ -180,8 +180,10 @@ class MaskableUnion:
             opposite_count=lines.opposite_count.repeat(copies),
             pair_triangles=lines.pair_triangles.repeat(copies),
             multiplicity=lines.multiplicity.repeat(copies),
-            code_table=table,
-            code_rows=None if rows is None else rows.repeat(copies),
+            pair_table=table,
+            pair_rows=None if rows is None else rows.repeat(copies),
+            edge_columns=lines.edge_columns,
+            edge_categories=lines.edge_categories,
             _trusted=True,
         )
         x = self.batch.x

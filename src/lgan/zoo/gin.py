@@ -95,7 +95,7 @@ class GIN(nn.Module):
         if self.include_input:
             levels.append(one_hot(x, self.in_channels).to(self.head.weight.dtype))
         for layer in self.layers:
-            x = layer(x, data.edge_index, edges, weight)
+            x = layer(x, data.edge_index, weight, edges)
             levels.append(x)
         skip = skip_cat(levels, ptr, multiplicity, self.readout)
         out: Tensor = self.head(self.dropout(skip))
@@ -127,7 +127,7 @@ class _GINLayer(nn.Module):
         self.out_norm = norm_layer(norm, out_channels)
 
     def forward(
-        self, x: Tensor, edge_index: Tensor, edges: Tensor | None, weight: Tensor
+        self, x: Tensor, edge_index: Tensor, weight: Tensor, edges: Tensor | None = None
     ) -> Tensor:
         if self.edge is None or edges is None:
             hidden = self.conv(self.lin(x), edge_index)
