@@ -114,7 +114,7 @@ def _by_rows(
     rstd: Array,
     k: int,
 ) -> None:
-    """Normalise every row by itself, or not at all, and clip; ``y`` may be ``x``."""
+    """Normalise every row by itself, or not at all, and clip."""
     if kind == LAYER:
         layer_norm_forward(x, scale, shift, eps, True, y, mean, rstd, k, k + 1, 0, x.shape[1])
     else:
@@ -210,13 +210,12 @@ def layer_tested(
         _fused(rows, category, both, fuse, fuse_bias, residual, hidden, k)
         if kind == BATCH:
             _by_running(hidden, scale1, shift1, mean1, var1, eps, k)
-        else:
-            _by_rows(hidden, kind, scale1, shift1, eps, hidden, mean, rstd, k)
-        products(hidden, out, out_bias, result, k, k + 1)
-        if kind == BATCH:
+            products(hidden, out, out_bias, result, k, k + 1)
             _by_running(result, scale2, shift2, mean2, var2, eps, k)
-        else:
-            _by_rows(result, kind, scale2, shift2, eps, result, mean, rstd, k)
+        else:  # in place these loops would not be vectorised
+            _by_rows(hidden, kind, scale1, shift1, eps, result, mean, rstd, k)
+            products(result, out, out_bias, hidden, k, k + 1)
+            _by_rows(hidden, kind, scale2, shift2, eps, result, mean, rstd, k)
 
 
 @njit(nogil=True, cache=True)

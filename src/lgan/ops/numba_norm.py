@@ -138,7 +138,7 @@ def layer_norm_forward(
     r0: int,
     r1: int,
 ) -> None:
-    """Layer normalisation of some rows, then clipping; ``y`` may be ``x``."""
+    """Layer normalisation of some rows, then clipping."""
     zero = x.dtype.type(0)
     floor = zero if relu else x.dtype.type(-np.inf)
     small, part = x.dtype.type(eps), x.dtype.type(1.0 / x.shape[2])
@@ -229,7 +229,7 @@ def layer_norm_sums(
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def clip_forward(x: Array, y: Array) -> None:
-    """What is below zero becomes zero; ``y`` may be ``x``."""
+    """What is below zero becomes zero."""
     zero = x.dtype.type(0)
     for i in range(x.shape[0]):
         row, to = x[i], y[i]
