@@ -150,7 +150,7 @@ def test_info_of_a_table_says_all_that_was_understood(lgan, tmp_path):
     assert facts["graphs without edges"] == 1
     shown = lgan("data", "info", "a.csv", "--target", "active", "--bonds", "order")
     assert "active (0: 2, 1: 2)" in shown.out
-    assert "1 rows cannot be read" in shown.out
+    assert "rows that cannot be read: 1" in shown.out
     assert "conjugated" not in shown.out
 
 

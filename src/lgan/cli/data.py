@@ -105,7 +105,7 @@ def info(
     if unreadable:
         rows = [[str(each["row"]), each["reason"]] for each in unreadable[:SHOWN]]
         more = f"and {len(unreadable) - SHOWN:,} more" if len(unreadable) > SHOWN else ""
-        table(f"{len(unreadable):,} rows cannot be read", ["row", "reason"], rows, more)
+        table(f"rows that cannot be read: {len(unreadable):,}", ["row", "reason"], rows, more)
 
 
 def _show(title: str, facts: dict[str, Any]) -> None:
