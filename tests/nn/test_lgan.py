@@ -128,6 +128,21 @@ def test_the_skip_cat_reads_every_layer_and_the_input_where_asked():
     assert model.head.in_channels == 21
 
 
+def test_several_read_outs_stand_side_by_side():
+    graph = lgan.EgoLineGraph()(varied_graphs(3)[0])
+    model = _model(num_layers=2, readout="sum+mean+max").eval()
+    levels, x = [], graph.x
+    for conv in model.convs:
+        x = conv(x, graph.edge_index)
+        levels.append(x)
+    both = torch.cat(levels, -1)
+    read = torch.cat([both.sum(0), both.mean(0), both.max(0).values])[None]
+    torch.testing.assert_close(model(graph), model.head(read), rtol=0, atol=1e-10)
+    for wrong in ("sum+", "sum+sum", "most"):
+        with pytest.raises(ValueError, match="readout"):
+            _model(readout=wrong)
+
+
 # What the model can and cannot tell apart (docs/expressivity.md).
 
 

@@ -255,12 +255,23 @@ ClassWeight = Annotated[
         **one_of(("none", "balanced"), "class weight"),
     ),
 ]
+
+
+def _readouts(name: str | None) -> str | None:
+    try:
+        return name and "+".join(
+            known(each, ("sum", "mean", "max"), "read-out") for each in name.split("+")
+        )
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
 Readout = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="How node values are combined: sum, mean or max.",
-        **one_of(("sum", "mean", "max"), "read-out"),
+        help="How node values are combined: sum, mean or max, or several, such as sum+mean.",
+        callback=_readouts,
     ),
 ]
 PairCode = Annotated[

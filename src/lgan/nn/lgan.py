@@ -13,7 +13,7 @@ from lgan.nn.features import check_finite, checked_features
 from lgan.nn.lgan_conv import Branches, CodeMap, Comb, Fusion, LGANConv
 from lgan.nn.linear import Linear, one_hot
 from lgan.nn.norm import Norm
-from lgan.nn.readout import Readout, check_readout, skip_cat
+from lgan.nn.readout import readout_names, skip_cat
 
 __all__ = ["LGAN"]
 
@@ -45,7 +45,8 @@ class LGAN(nn.Module):
         norm: ``"batch"`` (the paper), ``"layer"`` or ``"none"``, see :class:`LGANConv`.
         edge_dim: Features of an edge, see :class:`LGANConv`: number of categories, a tuple of
             them, or columns of real vectors.
-        readout: ``"sum"``, ``"mean"`` or ``"max"`` over the nodes of a graph.
+        readout: ``"sum"``, ``"mean"`` or ``"max"`` over the nodes of a graph, or several of them
+            side by side, such as ``"sum+mean"``.
         head_layers: Linear maps behind the read-out, with ReLU between them: 1 is a linear
             classifier, 2 makes the read-out a DeepSets function, an MLP of a sum.
         dropout: Share of the input of every map behind the read-out that is dropped.
@@ -79,7 +80,7 @@ class LGAN(nn.Module):
         squash: bool = False,
         norm: Norm = "batch",
         edge_dim: EdgeDim | None = None,
-        readout: Readout = "sum",
+        readout: str = "sum",
         head_layers: int = 1,
         dropout: float = 0.0,
     ) -> None:
@@ -90,13 +91,12 @@ class LGAN(nn.Module):
         for name, size in sizes.items():
             if size < 1:
                 raise ValueError(f"`{name}` must be 1 or more, got {size}.")
-        check_readout(readout)
         self.in_channels = in_channels
         self.hidden_channels = hidden_channels
         self.out_channels = out_channels
         self.include_input = include_input
         self.edge_dim = edge_dim
-        self.readout: Readout = readout
+        self.readout = readout_names(readout)
         self.convs = nn.ModuleList(
             LGANConv(
                 in_channels if layer == 0 else hidden_channels,
@@ -113,7 +113,8 @@ class LGAN(nn.Module):
             )
             for layer in range(num_layers)
         )
-        widths = [num_layers * hidden_channels + include_input * in_channels]
+        levels = num_layers * hidden_channels + include_input * in_channels
+        widths = [levels * len(self.readout)]
         widths += [hidden_channels] * (head_layers - 1)
         self.dropout = Dropout(dropout)
         self.mlp = nn.ModuleList(Linear(a, b) for a, b in pairwise(widths))

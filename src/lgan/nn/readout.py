@@ -8,7 +8,7 @@ from torch import Tensor
 
 from lgan import ops
 
-__all__ = ["Readout", "check_readout", "grouped_max", "readout", "skip_cat"]
+__all__ = ["Readout", "check_readout", "grouped_max", "readout", "readout_names", "skip_cat"]
 
 Readout = Literal["sum", "mean", "max"]
 
@@ -17,6 +17,21 @@ def check_readout(name: str) -> None:
     """Raise an error unless the name is that of a read-out."""
     if name not in get_args(Readout):
         raise ValueError(f"`readout` must be one of {get_args(Readout)}, got {name!r}.")
+
+
+def readout_names(name: str) -> tuple[Readout, ...]:
+    """The read-outs of a name that may join several, or an error.
+
+    Example:
+        >>> readout_names("sum+max")
+        ('sum', 'max')
+    """
+    names = name.split("+")
+    for each in names:
+        check_readout(each)
+    if len(set(names)) < len(names):
+        raise ValueError(f"`readout` must name each read-out once, got {name!r}.")
+    return tuple(names)  # type: ignore[arg-type]
 
 
 def readout(x: Tensor, ptr: Tensor, multiplicity: Tensor, reduce: Readout) -> Tensor:
@@ -56,12 +71,12 @@ def grouped_max(x: Tensor, group: Tensor, groups: int) -> Tensor:
 
 
 def skip_cat(
-    levels: Sequence[Tensor], ptr: Tensor, multiplicity: Tensor, reduce: Readout
+    levels: Sequence[Tensor], ptr: Tensor, multiplicity: Tensor, reduce: Sequence[Readout]
 ) -> Tensor:
-    """The read-outs of all levels side by side ``[*, B, F_1 + … + F_L]``.
+    """The read-outs of all levels side by side ``[*, B, (F_1 + … + F_L) · R]``, one after another.
 
     That is the read-out of their concatenation, without building it.
     """
-    parts = [readout(level, ptr, multiplicity, reduce) for level in levels]
+    parts = [readout(level, ptr, multiplicity, how) for how in reduce for level in levels]
     models = parts[-1].shape[:-2]  # the input is the same for all models
     return torch.cat([part.expand(*models, -1, -1) for part in parts], -1)

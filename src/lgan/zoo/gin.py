@@ -11,7 +11,7 @@ from torch_geometric.nn import GINConv
 from lgan.nn.dropout import Dropout
 from lgan.nn.linear import Linear, one_hot
 from lgan.nn.norm import Norm, norm_layer
-from lgan.nn.readout import Readout, check_readout, skip_cat
+from lgan.nn.readout import readout_names, skip_cat
 from lgan.zoo.plain_graph import pointers, refuse_merged_twins
 
 __all__ = ["GIN"]
@@ -38,7 +38,7 @@ class GIN(nn.Module):
         hidden_channels: Width of every layer.
         out_channels: Outputs per graph.
         num_layers: Number of layers.
-        readout: ``"sum"``, ``"mean"`` or ``"max"``.
+        readout: ``"sum"``, ``"mean"`` or ``"max"``, or several, such as ``"sum+mean"``.
         dropout: Share of the graph representation dropped before the head.
         include_input: Read out the input too.
         eps: Learn :math:`\epsilon`, one for every layer, from 0 on (GIN-ε); otherwise it stays 0
@@ -59,7 +59,7 @@ class GIN(nn.Module):
         out_channels: int,
         *,
         num_layers: int = 4,
-        readout: Readout = "sum",
+        readout: str = "sum",
         dropout: float = 0.0,
         include_input: bool = True,
         eps: bool = False,
@@ -67,8 +67,7 @@ class GIN(nn.Module):
         edge_dim: int | None = None,
     ) -> None:
         super().__init__()
-        check_readout(readout)
-        self.readout: Readout = readout
+        self.readout = readout_names(readout)
         self.layers = nn.ModuleList(
             _GINLayer(
                 in_channels if layer == 0 else hidden_channels, hidden_channels, eps, norm, edge_dim
@@ -80,7 +79,7 @@ class GIN(nn.Module):
         self.edge_dim = edge_dim
         self.include_input = include_input
         width = num_layers * hidden_channels + include_input * in_channels
-        self.head = Linear(width, out_channels)
+        self.head = Linear(width * len(self.readout), out_channels)
 
     def forward(self, data: Any) -> Tensor:
         """Outputs for every graph of a batch."""
