@@ -1,5 +1,6 @@
 """Members side by side: models that each hold another fold out, and predict as one."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -25,6 +26,8 @@ from lgan.train.selection import best_epoch, stop_epoch
 from lgan.train.stack import join
 
 __all__ = ["TrainedEnsemble", "train_ensemble"]
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,6 +217,7 @@ def _train(
     curves = [part for _, part in parts]
     if parts[0][0] is not None:
         return [parts[0][0]], curves
+    logger.warning("Members in groups choose when all have trained: they train again, up to then.")
     config, metric = variant.config, curves[0].metric
     window, higher = config.window, metric.higher_is_better
     test = torch.cat([part.test for part in curves])

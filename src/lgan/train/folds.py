@@ -135,7 +135,7 @@ def cross_validate_variants(
     config = variants[0].config
     fold, strata = choose_groups(union, folds, config.seed)
     number = int(fold.max()) + 1
-    members = number_of_members(number, fair=fair, bagged=bagged)
+    members = _number_of_members(number, fair=fair, bagged=bagged)
     jobs: list[Job] = []
     for index, variant in enumerate(variants):
         seed = variant.config.seed
@@ -207,7 +207,7 @@ def choose_groups(union: GraphUnion, folds: int | Tensor, seed: int) -> tuple[Te
     return fold, strata
 
 
-def number_of_members(folds: int, *, fair: bool, bagged: bool | int) -> int:
+def _number_of_members(folds: int, *, fair: bool, bagged: bool | int) -> int:
     """How many models with an inner hold-out every fold has."""
     if not fair and not bagged:
         return 0

@@ -52,6 +52,9 @@ def how_many_at_once(
             "%d models need more than the memory budget of %.1f GiB: training %d at a time.",
             models, budget / 2**30, at_once,
         )  # fmt: skip
+        if config.patience:
+            logger.warning("Models in groups cannot stop together: all train %d epochs, and what "
+                           "lies behind the end is dropped.", config.epochs)  # fmt: skip
     return at_once
 
 

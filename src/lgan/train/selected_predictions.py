@@ -6,7 +6,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from lgan.train.selection import best_epoch
+from lgan.train.selection import best_epochs, mean_over_models
 
 __all__ = ["SelectedPredictions"]
 
@@ -40,7 +40,7 @@ class SelectedPredictions:
         self.values = torch.zeros(sum(sizes), outputs)
         self.epoch = torch.zeros(len(sizes), dtype=torch.int64)
         self.joint, self.alone = joint, alone
-        self.best = partial(best_epoch, higher=higher, window=window)
+        self.best = partial(best_epochs, higher=higher, window=window)
         self._each = torch.split(self.values, list(sizes))
 
     def update(
@@ -54,12 +54,14 @@ class SelectedPredictions:
             validation: Curves on the inner hold-outs ``[K, E]``.
             predictions: Of every model for its test graphs.
         """
-        chosen = [(group, test) for group in self.joint] + [([k], validation) for k in self.alone]
-        for group, curves in chosen:
-            if self.best(curves[list(group), : epoch + 1]) == epoch:
-                for k in group:
-                    self._each[k].copy_(predictions[k])
-                    self.epoch[k] = epoch
+        joint = [mean_over_models(test[list(group), : epoch + 1])[None] for group in self.joint]
+        better = [int(self.best(mean)) == epoch for mean in joint]
+        taken = [k for group, now in zip(self.joint, better, strict=True) if now for k in group]
+        own = self.best(validation[list(self.alone), : epoch + 1]).tolist() if self.alone else []
+        taken += [k for k, best in zip(self.alone, own, strict=True) if best == epoch]
+        for k in taken:
+            self._each[k].copy_(predictions[k])
+            self.epoch[k] = epoch
 
     def of(self, model: int) -> Tensor:
         """The predictions of a model for its test graphs ``[n, O]``."""

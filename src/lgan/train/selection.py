@@ -19,6 +19,7 @@ __all__ = [
     "Selected",
     "bagged",
     "best_epoch",
+    "best_epochs",
     "fair",
     "fold_max",
     "gin",
@@ -73,7 +74,7 @@ def gin(test: Tensor, *, higher: bool = True, window: int = 1) -> Selected:
 
 def fold_max(test: Tensor, *, higher: bool = True, window: int = 1) -> Selected:
     """Every fold at its own best epoch. For comparison only: it flatters by several points."""
-    return _read("fold-max", test, _each(test, higher, window))
+    return _read("fold-max", test, best_epochs(test, higher=higher, window=window).tolist())
 
 
 def fair(test: Tensor, validation: Tensor, *, higher: bool = True, window: int = 1) -> Selected:
@@ -89,7 +90,7 @@ def fair(test: Tensor, validation: Tensor, *, higher: bool = True, window: int =
         higher: Whether more of the metric is better.
         window: Epochs over which the metric is averaged before an epoch is chosen.
     """
-    return _read("fair", test, _each(validation, higher, window))
+    return _read("fair", test, best_epochs(validation, higher=higher, window=window).tolist())
 
 
 def bagged(test: Tensor, validation: Tensor, *, higher: bool = True, window: int = 1) -> Selected:
@@ -102,7 +103,7 @@ def bagged(test: Tensor, validation: Tensor, *, higher: bool = True, window: int
         higher: Whether more of the metric is better.
         window: Epochs over which the metric is averaged before an epoch is chosen.
     """
-    return _read("bagged", test, _each(validation, higher, window))
+    return _read("bagged", test, best_epochs(validation, higher=higher, window=window).tolist())
 
 
 def best_epoch(curves: Tensor, *, higher: bool = True, window: int = 1) -> int:
@@ -122,14 +123,19 @@ def best_epoch(curves: Tensor, *, higher: bool = True, window: int = 1) -> int:
         >>> best_epoch(torch.tensor([[1.0, 3.0, 1.0, 2.0, 2.5]]), window=2)
         4
     """
-    mean = mean_over_models(curves).double()
+    return int(best_epochs(mean_over_models(curves)[None], higher=higher, window=window))
+
+
+def best_epochs(curves: Tensor, *, higher: bool = True, window: int = 1) -> Tensor:
+    """:func:`best_epoch` of every row of ``[n, epochs]`` on its own ``[n]``."""
+    curves = curves.double()
     if window > 1:
-        before = mean.new_full((window - 1,), torch.nan)
-        mean = torch.cat([before, mean]).unfold(0, window, 1).nanmean(1)
-    mean = mean if higher else -mean
-    mean = mean.masked_fill(mean.isnan(), -torch.inf)
-    best = mean.max()
-    return int((mean >= best - ROUNDING * best.abs()).int().argmax())
+        before = curves.new_full((curves.size(0), window - 1), torch.nan)
+        curves = torch.cat([before, curves], 1).unfold(1, window, 1).nanmean(2)
+    curves = curves if higher else -curves
+    curves = curves.masked_fill(curves.isnan(), -torch.inf)
+    best = curves.amax(1, keepdim=True)
+    return (curves >= best - ROUNDING * best.abs()).int().argmax(1)
 
 
 def has_stopped(
@@ -164,10 +170,6 @@ def mean_over_models(curves: Tensor) -> Tensor:
     out.
     """
     return curves.nanmean(0) if bool(curves.isnan().any()) else curves.mean(0)
-
-
-def _each(curves: Tensor, higher: bool, window: int) -> list[int]:
-    return [best_epoch(row[None], higher=higher, window=window) for row in curves]
 
 
 def _read(rule: str, curves: Tensor, epochs: list[int]) -> Selected:
