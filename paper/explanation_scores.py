@@ -14,10 +14,9 @@ from lgan.experiment import Reading, factory, prepare
 from lgan.experiment.settings import Settings, settings_for
 from lgan.explain.integrated_gradients import METHOD
 from lgan.explain.methods import METHODS
-from lgan.explain.provenance import typed_command
 from lgan.graph import GraphUnion
 from lgan.train import predict
-from lgan.train.environment import environment
+from lgan.train.environment import environment, typed_command
 from lgan.train.single import train_one
 from paper.evaluate import Evaluation, evaluate
 from paper.ground_truth import nitro_and_amino

@@ -17,9 +17,8 @@ from lgan.experiment import Reading, Settings, factory, network_spec, prepare, s
 from lgan.explain import Attribution, Explainer, GalleryItem, Picture, Scale, save
 from lgan.explain.explainer import class_names, model_input
 from lgan.explain.molecule import Molecule, molecule_from_graph, molecule_from_smiles
-from lgan.explain.provenance import typed_command
 from lgan.train import OnEpoch, train_one
-from lgan.train.environment import environment
+from lgan.train.environment import environment, typed_command
 from lgan.wl import refine
 
 __all__ = ["Figure3", "figure3"]

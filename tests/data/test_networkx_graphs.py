@@ -2,7 +2,8 @@ import networkx as nx
 import pytest
 import torch
 
-from lgan.data import RawGraphs, load, load_raw
+from lgan.data import load, load_raw
+from lgan.data.networkx_graphs import from_networkx
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def graphs() -> list[nx.Graph]:
 
 
 def test_attributes_become_features_and_targets(graphs: list[nx.Graph]) -> None:
-    raw = RawGraphs.from_networkx(graphs)
+    raw = from_networkx(graphs)
     assert raw.node_ptr.tolist() == [0, 3, 5]
     assert raw.pair_index.tolist() == [[0, 0, 1, 3], [1, 2, 2, 4]]
     assert (raw.nodes.names, raw.nodes.number_names) == (("element",), ("charge",))
@@ -31,7 +32,7 @@ def test_attributes_become_features_and_targets(graphs: list[nx.Graph]) -> None:
 
 
 def test_only_named_attributes_are_read(graphs: list[nx.Graph]) -> None:
-    raw = RawGraphs.from_networkx(graphs, node_features=["charge"], edge_features=[])
+    raw = from_networkx(graphs, node_features=["charge"], edge_features=[])
     assert (raw.nodes.names, raw.nodes.number_names) == ((), ("charge",))
     assert raw.pairs.num_columns == 0
 
@@ -39,7 +40,7 @@ def test_only_named_attributes_are_read(graphs: list[nx.Graph]) -> None:
 def test_lists_of_numbers_are_a_column_for_each_place(graphs: list[nx.Graph]) -> None:
     for graph in graphs:
         nx.set_node_attributes(graph, [0.5, 2.5], "place")
-    raw = RawGraphs.from_networkx(graphs, node_features=["place"])
+    raw = from_networkx(graphs, node_features=["place"])
     assert raw.nodes.number_names == ("place_1", "place_2")
     assert raw.nodes.numbers[0].tolist() == [0.5, 2.5]
 
@@ -48,16 +49,16 @@ def test_directed_graphs_are_refused_unless_symmetrised(graphs: list[nx.Graph]) 
     graph = nx.DiGraph([(0, 1), (1, 0), (1, 2)])
     nx.set_edge_attributes(graph, {(0, 1): 0.25, (1, 0): 0.75, (1, 2): 1.5}, "length")
     with pytest.raises(ValueError, match=r"Graph 0 must be undirected and simple, got .*directed"):
-        RawGraphs.from_networkx([graph])
-    raw = RawGraphs.from_networkx([graph], symmetrise=True)
+        from_networkx([graph])
+    raw = from_networkx([graph], symmetrise=True)
     assert raw.pair_index.tolist() == [[0, 1], [1, 2]]
     assert raw.pairs.numbers[:, 0].tolist() == [0.5, 1.5]
     with pytest.raises(ValueError, match="a multigraph"):
-        RawGraphs.from_networkx([nx.MultiGraph([(0, 1), (0, 1)])])
+        from_networkx([nx.MultiGraph([(0, 1), (0, 1)])])
 
 
 def test_loops_are_dropped() -> None:
-    raw = RawGraphs.from_networkx([nx.Graph([(0, 0), (0, 1)])])
+    raw = from_networkx([nx.Graph([(0, 0), (0, 1)])])
     assert raw.pair_index.tolist() == [[0], [1]]
 
 
@@ -75,12 +76,12 @@ def test_bad_attributes_are_refused(graphs: list[nx.Graph], case: str) -> None:
     change, message = BAD[case]
     change(graphs[0])
     with pytest.raises((ValueError, TypeError), match=message):
-        RawGraphs.from_networkx(graphs)
+        from_networkx(graphs)
 
 
 def test_a_target_that_no_graph_has_is_refused(graphs: list[nx.Graph]) -> None:
     with pytest.raises(ValueError, match=r"attribute 'mass', got graphs with 'target'"):
-        RawGraphs.from_networkx(graphs, targets=["mass"])
+        from_networkx(graphs, targets=["mass"])
 
 
 def test_lists_are_loaded_for_training(graphs: list[nx.Graph]) -> None:
@@ -112,4 +113,4 @@ def test_what_holds_no_graphs_is_refused(source: object, error: type[Exception])
 
 def test_a_list_of_other_things_is_refused(graphs: list[nx.Graph]) -> None:
     with pytest.raises(TypeError, match=r"networkx graphs, got Tensor as graph 2"):
-        RawGraphs.from_networkx([*graphs, torch.zeros(2)])
+        from_networkx([*graphs, torch.zeros(2)])

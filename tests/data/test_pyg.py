@@ -2,7 +2,8 @@ import pytest
 import torch
 from torch_geometric.data import Data, HeteroData
 
-from lgan.data import RawGraphs, load, load_raw
+from lgan.data import load, load_raw
+from lgan.data.pyg import from_pyg
 from lgan.task import Task
 
 BOTH = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
@@ -14,7 +15,7 @@ def _data(**changes: object) -> Data:
 
 
 def test_integers_are_categories_and_real_values_numbers() -> None:
-    raw = RawGraphs.from_pyg(
+    raw = from_pyg(
         [
             _data(edge_attr=torch.tensor([[0.5], [0.5], [1.5], [1.5]])),
             _data(x=torch.tensor([7, 7, 7]), edge_attr=torch.ones(4, 1), y=torch.tensor([0])),
@@ -26,18 +27,18 @@ def test_integers_are_categories_and_real_values_numbers() -> None:
     assert raw.nodes.categories[:, 0].tolist() == [0, 0, 2, 1, 1, 1]
     assert raw.pairs.numbers[:, 0].tolist() == [0.5, 1.5, 1, 1]
     assert raw.targets == {"y": [1, 0]}
-    real = RawGraphs.from_pyg([_data(x=torch.eye(3))])
+    real = from_pyg([_data(x=torch.eye(3))])
     assert real.nodes.number_names == ("x_1", "x_2", "x_3")
 
 
 def test_several_targets_may_be_missing() -> None:
     graphs = [_data(y=torch.tensor([[1.0, torch.nan]])), _data(y=torch.tensor([[0.5, 2.0]]))]
-    raw = RawGraphs.from_pyg(graphs, targets=["mass", "length"])
+    raw = from_pyg(graphs, targets=["mass", "length"])
     assert raw.targets["mass"] == [1.0, 0.5]
     task = Task.infer(raw.targets, "regression")
     assert task.encode(raw.targets).isnan().tolist() == [[False, True], [False, False]]
     with pytest.raises(ValueError, match=r"name the 2 columns of `y`, got \('mass',\)"):
-        RawGraphs.from_pyg(graphs, targets=["mass"])
+        from_pyg(graphs, targets=["mass"])
 
 
 def test_lists_are_loaded_for_training() -> None:
@@ -50,17 +51,17 @@ def test_lists_are_loaded_for_training() -> None:
 def test_directions_are_never_dropped_in_silence() -> None:
     one_way = _data(edge_index=torch.tensor([[0, 1, 1], [1, 0, 2]]))
     with pytest.raises(ValueError, match="Graph 1 must be undirected"):
-        RawGraphs.from_pyg([_data(), one_way])
-    assert RawGraphs.from_pyg([one_way], symmetrise=True).num_pairs == 2
+        from_pyg([_data(), one_way])
+    assert from_pyg([one_way], symmetrise=True).num_pairs == 2
     unlike = _data(edge_attr=torch.tensor([1.0, 2.0, 3.0, 3.0]))
     with pytest.raises(ValueError, match="same attributes, got others in graph 0"):
-        RawGraphs.from_pyg([unlike])
-    assert RawGraphs.from_pyg([unlike], symmetrise=True).pairs.numbers[:, 0].tolist() == [1.5, 3]
+        from_pyg([unlike])
+    assert from_pyg([unlike], symmetrise=True).pairs.numbers[:, 0].tolist() == [1.5, 3]
 
 
 def test_fields_that_are_not_read_are_named() -> None:
     with pytest.warns(UserWarning, match="not read: pos, z"):
-        RawGraphs.from_pyg([_data(pos=torch.zeros(3, 3), z=torch.zeros(3))])
+        from_pyg([_data(pos=torch.zeros(3, 3), z=torch.zeros(3))])
 
 
 BAD = {
@@ -82,4 +83,4 @@ BAD = {
 def test_bad_graphs_are_refused(case: str) -> None:
     graph, message = BAD[case]
     with pytest.raises((ValueError, TypeError), match=message):
-        RawGraphs.from_pyg([_data(), graph])
+        from_pyg([_data(), graph])

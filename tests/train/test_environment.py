@@ -3,7 +3,7 @@ import sys
 
 import torch
 
-from lgan.train.environment import environment, peak_memory
+from lgan.train.environment import environment, peak_memory, typed_command
 
 WITHOUT_RESOURCE = """
 import sys
@@ -28,3 +28,10 @@ def test_the_environment_names_versions_and_machine():
     found = environment(torch.device("cpu"))
     assert found["torch"] == torch.__version__
     assert found["threads"] == torch.get_num_threads()
+
+
+def test_command_keeps_what_was_typed_but_no_folders_of_the_machine(monkeypatch):
+    monkeypatch.setattr(
+        sys, "argv", ["/usr/bin/lgan", "explain", "runs/m", "--smiles", "C#N", "--mirror", "/a/tu"]
+    )
+    assert typed_command() == "lgan explain runs/m --smiles 'C#N' --mirror tu"

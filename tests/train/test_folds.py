@@ -62,6 +62,9 @@ def test_small_memory_budget_trains_in_groups_with_the_same_result(
     for a, b in zip(_curves(parts), _curves(whole), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-9)
     assert parts.seconds.shape == whole.seconds.shape
+    assert list(parts.predictions) == ["gin"]
+    torch.testing.assert_close(parts.predictions["gin"], whole.predictions["gin"])
+    assert parts.pooled == whole.pooled
 
 
 def test_run_in_groups_goes_on_in_the_group_where_it_was_stopped(union, factory, tmp_path):

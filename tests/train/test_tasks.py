@@ -111,6 +111,9 @@ def test_records_hold_the_predictions_of_the_selected_epoch(kind, metric, union,
         torch.testing.assert_close(
             loaded.predictions[rule], result.predictions[rule], rtol=1e-4, atol=1e-5
         )
+        pooled = read(data.y.numpy(), result.predictions[rule].numpy())
+        assert result.pooled[rule] == pytest.approx(pooled)
+        assert loaded.pooled == result.pooled
     best = np.nanmean(result.test.numpy(), 0)
     epoch = int(best.argmax() if read.higher_is_better else best.argmin())
     assert result.selected("gin").epochs == (epoch + 1,) * 4

@@ -36,6 +36,7 @@ def predict(
         typer.Option("--smiles", metavar="SMILES", help="A molecule to predict; repeatable."),
     ] = None,
     smiles_column: options.SmilesColumn = None,
+    symmetrise: options.Symmetrise = False,
     on_error: Annotated[
         str,
         typer.Option(
@@ -79,6 +80,7 @@ def predict(
         found = PredictionRows.of(
             predictor, source or smiles, smiles_column=smiles_column, on_error=on_error,
             progress=progress, root=root, mirror=mirror, seed=seed,
+            symmetrise=symmetrise,
         )  # fmt: skip
         rows = _written(found, output, keep_all=as_json)
     metrics = found.metrics()

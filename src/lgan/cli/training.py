@@ -231,7 +231,7 @@ def _summary(result: "CVResult", folder: Path, seeds: int) -> dict[str, Any]:
     from lgan.experiment import record_name
 
     plain = result.to_json()
-    keep = ("dataset", "model", "config", "metric", "results", "fold_sizes")
+    keep = ("dataset", "model", "config", "metric", "results", "pooled", "fold_sizes")
     seconds = float(result.seconds.sum())
     return {**{key: plain[key] for key in keep}, "seconds": seconds,
             "peak_memory": result.info["peak_memory"],

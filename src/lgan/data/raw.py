@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -135,34 +134,6 @@ class RawGraphs:
             task=Task(kind, ("class",), classes) if len(classes) > 1 else None,
             ground_truth=ground_truth,
         )
-
-    @staticmethod
-    def from_tu(path: Path, name: str | None = None, **options: Any) -> "RawGraphs":
-        """A set in the layout of the TU collection, see :func:`lgan.data.tu.read_tu`."""
-        from lgan.data.tu import read_tu
-
-        return read_tu(path, name, **options)
-
-    @staticmethod
-    def from_molecules(structures: Sequence[Any], **options: Any) -> "RawGraphs":
-        """Molecules, see :func:`lgan.data.load_raw`."""
-        from lgan.data.sources import load_raw
-
-        return load_raw(list(structures), **options)
-
-    @staticmethod
-    def from_pyg(graphs: Sequence[Any], **options: Any) -> "RawGraphs":
-        """Graphs of PyG, see :func:`lgan.data.pyg.from_pyg`."""
-        from lgan.data.pyg import from_pyg
-
-        return from_pyg(graphs, **options)
-
-    @staticmethod
-    def from_networkx(graphs: Sequence[Any], **options: Any) -> "RawGraphs":
-        """Graphs of networkx, see :func:`lgan.data.networkx_graphs.from_networkx`."""
-        from lgan.data.networkx_graphs import from_networkx
-
-        return from_networkx(graphs, **options)
 
     @property
     def num_graphs(self) -> int:

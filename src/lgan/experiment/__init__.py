@@ -4,7 +4,6 @@ from lgan.experiment.reading import Reading
 from lgan.experiment.run import (
     factory,
     network_spec,
-    prepare,
     record_name,
     run_kernel,
     run_network,
@@ -12,7 +11,7 @@ from lgan.experiment.run import (
     with_data_options,
 )
 from lgan.experiment.settings import BASE, OWN_DATA, Settings, default_options, settings_for
-from lgan.experiment.source import ReadSource, stored_model
+from lgan.experiment.source import ReadSource, prepare, stored_model
 
 __all__ = [
     "BASE",

@@ -14,8 +14,8 @@ from lgan.experiment.settings import Settings, settings_for
 from lgan.explain import Explainer, GalleryItem, Report
 from lgan.explain.explainer import model_input
 from lgan.explain.methods import method_spec
-from lgan.explain.provenance import typed_command
 from lgan.train.checkpoint import Checkpoint
+from lgan.train.environment import typed_command
 
 __all__ = ["check_fits", "explainer_of", "report_of", "settings_of"]
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from lgan.data import RawGraphs, load, node_features
-from lgan.experiment.reading import Reading
+from lgan.data import RawGraphs, node_features
 from lgan.experiment.settings import Settings
 from lgan.graph import GraphUnion
 from lgan.train import CVResult, OnEpoch, Variant, cross_validate_variants
@@ -21,7 +20,6 @@ from lgan.zoo import KernelSpec, NetworkSpec, model_spec
 __all__ = [
     "factory",
     "network_spec",
-    "prepare",
     "record_name",
     "run_kernel",
     "run_network",
@@ -43,45 +41,6 @@ def network_spec(model: str) -> NetworkSpec:
             "Compare it with `lgan cv`, or choose a network."
         )
     return spec
-
-
-def prepare(
-    settings: Settings,
-    source: str | None = None,
-    reading: Reading | None = None,
-    *,
-    device: torch.device | str = "cpu",
-    progress: Progress | None = None,
-) -> GraphUnion:
-    """The data set in the form the network reads, checked, on the device to train on.
-
-    A data set larger than the memory budget stays in main memory.
-
-    Args:
-        settings: Model and training.
-        source: Name or path of the data set; that of the settings unless given.
-        reading: What is said of it beyond its name.
-        device: Where to train.
-        progress: Called with the fraction read.
-    """
-    reading = reading or Reading()
-    spec = network_spec(settings.model)
-    union = load(
-        source or settings.dataset,
-        task=reading.task,
-        root=reading.root,
-        mirror=reading.mirror,
-        features=settings.features,
-        edge_features=settings.edge_features,
-        compress=settings.compress,
-        triangles=spec.triangles,
-        pair_code=settings.pair_code,
-        lift=None if spec.lift is None else spec.lift(settings.options),
-        seed=reading.seed,
-        progress=progress,
-        **{name: value for name, value in reading.given.items() if name != "columns"},
-    )
-    return checked_and_placed(union, settings, device)
 
 
 def checked_and_placed(

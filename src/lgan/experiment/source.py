@@ -9,14 +9,14 @@ from lgan.catalogue import DATASETS
 from lgan.data import Encoder, RawGraphs, feature_names, fit_encoder
 from lgan.data.load import UnionOptions, cached_union, encoded, with_target
 from lgan.experiment.reading import Reading
-from lgan.experiment.run import checked_and_placed, network_spec
+from lgan.experiment.run import Progress, checked_and_placed, network_spec
 from lgan.experiment.settings import Settings
 from lgan.graph import GraphUnion
 from lgan.predictor.graph_keys import graph_keys
 from lgan.train import Trained
 from lgan.train.checkpoint import Checkpoint
 
-__all__ = ["ReadSource", "stored_model"]
+__all__ = ["ReadSource", "prepare", "stored_model"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,39 +42,45 @@ class ReadSource:
         reading: Reading,
         *,
         device: torch.device | str = "cpu",
-        progress: Callable[[float], None] | None = None,
+        progress: Progress | None = None,
     ) -> "ReadSource":
         """Read a source for the network of some settings."""
-        raw = reading.raw(source, progress)
-        targets = None if reading.targets in (None, ("all",)) else reading.targets
-        encoder = fit_encoder(
-            raw, features=settings.features, edge_features=settings.edge_features,
-            targets=targets, task=reading.task,
+        raw, encoder = _read(settings, source, reading, progress)
+        labelled = with_target(raw, encoder.task)
+        union = _union(
+            settings, source, reading, device,
+            lambda options: encoded(labelled, encoder, options, progress),
         )  # fmt: skip
-        if encoder.task is None and reading.targets != ():
-            raise ValueError(
-                f"{raw.name} has nothing to predict: no targets were found. Name a column or an "
-                "attribute of the graphs (`--target`)."
-            )
-        labelled, spec = with_target(raw, encoder.task), network_spec(settings.model)
-        options = UnionOptions(
-            settings.features,
-            settings.edge_features,
-            settings.compress,
-            spec.triangles,
-            settings.pair_code,
-            None if spec.lift is None else spec.lift(settings.options),
-        )
-        union = cached_union(
-            source,
-            options,
-            lambda: encoded(labelled, encoder, options, progress),
-            given={**reading.given, "task": reading.task, "columns": None},
-            root=reading.root,
-            mirror=reading.mirror,
-        )
-        union = checked_and_placed(union, settings, device)
         return ReadSource(labelled, encoder, union, raw.num_graphs - labelled.num_graphs)
+
+
+def prepare(
+    settings: Settings,
+    source: str | None = None,
+    reading: Reading | None = None,
+    *,
+    device: torch.device | str = "cpu",
+    progress: Progress | None = None,
+) -> GraphUnion:
+    """A source in the form the network reads, checked, on the device to train on; from its cache,
+    without a look at the source, where there is one.
+
+    A data set larger than the memory budget stays in main memory.
+
+    Args:
+        settings: Model and training.
+        source: Name or path of the data set; that of the settings unless given.
+        reading: What is said of it beyond its name.
+        device: Where to train.
+        progress: Called with the fraction read.
+    """
+    source, reading = source or settings.dataset, reading or Reading()
+
+    def build(options: UnionOptions) -> GraphUnion:
+        raw, encoder = _read(settings, source, reading, progress)
+        return encoded(with_target(raw, encoder.task), encoder, options, progress)
+
+    return _union(settings, source, reading, device, build)
 
 
 def stored_model(settings: Settings, source: ReadSource, trained: Trained) -> Checkpoint:
@@ -97,3 +103,50 @@ def stored_model(settings: Settings, source: ReadSource, trained: Trained) -> Ch
         target_scale=trained.scale,
         trained_on=graph_keys(raw)[seen],
     )
+
+
+def _read(
+    settings: Settings, source: str, reading: Reading, progress: Progress | None
+) -> tuple[RawGraphs, Encoder]:
+    raw = reading.raw(source, progress)
+    encoder = fit_encoder(
+        raw,
+        features=settings.features,
+        edge_features=settings.edge_features,
+        targets=None if reading.targets == ("all",) else reading.targets,
+        task=reading.task,
+    )
+    if encoder.task is None and reading.targets != ():
+        raise ValueError(
+            f"{raw.name} has nothing to predict: no targets were found. Name a column or an "
+            "attribute of the graphs (`--target`)."
+        )
+    return raw, encoder
+
+
+def _union(
+    settings: Settings,
+    source: str,
+    reading: Reading,
+    device: torch.device | str,
+    build: Callable[[UnionOptions], GraphUnion],
+) -> GraphUnion:
+    """The union of a source, cached or built, where the network of these settings trains."""
+    spec = network_spec(settings.model)
+    options = UnionOptions(
+        settings.features,
+        settings.edge_features,
+        settings.compress,
+        spec.triangles,
+        settings.pair_code,
+        None if spec.lift is None else spec.lift(settings.options),
+    )
+    union = cached_union(
+        source,
+        options,
+        lambda: build(options),
+        given={**reading.given, "task": reading.task, "columns": None},
+        root=reading.root,
+        mirror=reading.mirror,
+    )
+    return checked_and_placed(union, settings, device)

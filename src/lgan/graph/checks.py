@@ -1,10 +1,11 @@
 """What must hold before compiled loops may read a structure, since they trust every index.
 
 A structure is checked once, when it is made. What is cut from a checked one is not checked again.
+`lines` are always an `EgoLines`, whose module calls these functions.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,9 +13,6 @@ from torch import Tensor
 
 from lgan.graph.cells import NODES, Cells
 from lgan.graph.edges import INDICES, check_ids, check_integers, undirected_pairs
-
-if TYPE_CHECKING:
-    from lgan.graph.ego_lines import EgoLines
 
 __all__ = [
     "REBUILD",
@@ -58,7 +56,7 @@ def _in_order(pair_index: Tensor, num_nodes: int, *, loops: bool) -> Tensor:
     return good
 
 
-def check_lines(lines: "EgoLines") -> None:
+def check_lines(lines: Any) -> None:
     """Raise an error unless the fields of ego line graphs fit together.
 
     One compiled pass on the CPU; elsewhere all values are read together, so that the host waits
@@ -93,7 +91,7 @@ def check_lines(lines: "EgoLines") -> None:
     _check_values(lines, [(name, value, low, high) for name, value, _, low, high in fields])
 
 
-def _check_values(lines: "EgoLines", fields: list[tuple[str, Tensor, int, int]]) -> None:
+def _check_values(lines: Any, fields: list[tuple[str, Tensor, int, int]]) -> None:
     """The same in tensor operations, for any device and to say what is wrong."""
     nodes, found = lines.num_nodes, []
     for _, value, _, _ in fields:
@@ -138,7 +136,7 @@ def _check_mask(name: str, mask: Tensor | None, size: int) -> None:
         )
 
 
-def check_edges(edge_index: Tensor, lines: "EgoLines") -> None:
+def check_edges(edge_index: Tensor, lines: Any) -> None:
     """Raise an error unless the edges of a graph are the pairs of its ego line graphs."""
     pairs, nodes = lines.pair_index, lines.num_nodes
     if isinstance(edge_index, Tensor) and edge_index.is_cpu and edge_index.dtype in INDICES:
@@ -184,7 +182,7 @@ def _fits(ptr: Any, rows: int) -> bool:
 
 
 def check_lines_in_graphs(
-    lines: "EgoLines", node_ptr: Tensor, pair_ptr: Tensor, opposite_ptr: Tensor
+    lines: Any, node_ptr: Tensor, pair_ptr: Tensor, opposite_ptr: Tensor
 ) -> None:
     """Raise an error unless the pairs of every graph of a union stay within that graph."""
     _stay("pair_index", lines.pair_index[1], pair_ptr, node_ptr)

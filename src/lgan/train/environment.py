@@ -2,6 +2,7 @@
 
 import os
 import platform
+import shlex
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ import torch
 
 from lgan._version import __version__
 
-__all__ = ["environment", "peak_memory"]
+__all__ = ["environment", "peak_memory", "typed_command"]
 
 
 def environment(device: torch.device) -> dict[str, object]:
@@ -29,8 +30,14 @@ def environment(device: torch.device) -> dict[str, object]:
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": " ".join(Path(a).name if i == 0 else a for i, a in enumerate(sys.argv)),
+        "command": typed_command(),
     }
+
+
+def typed_command() -> str:
+    """The command as it was typed; of an absolute path only the name is kept."""
+    words = [Path(sys.argv[0]).name or "python", *sys.argv[1:]]
+    return shlex.join(Path(word).name if word.startswith("/") else word for word in words)
 
 
 def peak_memory(device: torch.device) -> int:

@@ -1,5 +1,6 @@
 """Cross-validation: all folds at once."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -150,11 +151,19 @@ def cross_validate_variants(
     # What stops together must train together: groups train all epochs, and are cut afterwards.
     patient = [replace(v, config=replace(v.config, patience=0)) for v in variants]
 
+    each = len(jobs) // len(variants)
+
     def train(group: range, resume: bool) -> Curves:
+        own, whole = [jobs[k] for k in group], len(group) == len(jobs)
+        if not whole:  # which epoch all folds choose is known when the last group has ended
+            own = [
+                replace(job, bag=number + k % each) if k % each < number else job
+                for k, job in zip(group, own, strict=True)
+            ]
         return train_together(
             union,
-            variants if len(group) == len(jobs) else patient,
-            [jobs[k] for k in group],
+            variants if whole else patient,
+            own,
             groups=fold,
             metric=metric,
             captured=captured,
@@ -167,7 +176,7 @@ def cross_validate_variants(
 
     with run_lock(output):
         parts = train_in_groups(train, len(jobs), at_once, folder=output, resume=resume)
-    measured, each = _Measured.join(parts).cut(jobs, config), len(jobs) // len(variants)
+    measured = _Measured.join(parts).cut(jobs, config)
     results = []
     for index, variant in enumerate(variants):
         mine = range(index * each, (index + 1) * each)
@@ -185,7 +194,7 @@ def cross_validate_variants(
         result = _result(union, jobs, mine, number, measured, variant, info)
         if bagged:
             result = _with_bags(result, union, jobs, mine, members, measured)
-        results.append(result)
+        results.append(replace(result, pooled=_pooled(result, union, measured.metric)))
     return results
 
 
@@ -271,6 +280,16 @@ class _Measured:
             bags=[c.bags for c in parts],
         )
 
+    def said(self, model: int, epoch: int, bag: tuple[int, int]) -> Tensor | None:
+        """The predictions of a model after so many epochs: those it chose itself, or of the bag
+        that keeps all of them; ``None`` where they were not kept.
+        """
+        chosen = self.predictions[model]
+        if self.epochs[model] + 1 == epoch:
+            return chosen
+        kept = [every for bags in self.bags if (every := bags.of(*bag)) is not None]
+        return kept[0][epoch - 1].to(chosen.dtype) if kept else None
+
     def cut(self, jobs: list[Job], config: TrainConfig) -> "_Measured":
         """The epochs after which one program of all models would have stopped."""
         curves = [(self.validation if who.inner else self.test)[who.models]
@@ -316,15 +335,27 @@ def _result(
     )
     predictions = {}
     for rule, models in (("gin", outer), ("fair", inner)):
-        # Folds that trained in several groups chose without each other.
-        chosen = [measured.epochs[k] + 1 for k in models]
-        if models and chosen == list(result.selected(rule).epochs):
-            found = measured.predictions[models[0]]
-            rows = found.new_full((union.num_graphs, found.size(1)), torch.nan)
-            for k in models:
-                rows[jobs[k].test] = measured.predictions[k]
+        chosen = result.selected(rule).epochs if models else ()
+        found = (
+            measured.said(k, epoch, (jobs[k].variant, number + k - mine.start))
+            for k, epoch in zip(models, chosen, strict=True)
+        )
+        said = [own for own in found if own is not None]
+        if models and len(said) == len(models):
+            rows = said[0].new_full((union.num_graphs, said[0].size(1)), torch.nan)
+            for k, own in zip(models, said, strict=True):
+                rows[jobs[k].test] = own
             predictions[rule] = rows
     return replace(result, predictions=predictions)
+
+
+def _pooled(result: CVResult, union: GraphUnion, metric: Metric) -> dict[str, float | None]:
+    """By rule: the metric of all held-out predictions at once; ``None`` where it has no value."""
+    y, values = union.y.cpu(), {}
+    for rule, said in result.predictions.items():
+        there = ~said.isnan().any(1)  # a graph may be in no fold
+        values[rule] = metric(y[there].numpy(), said[there].numpy())
+    return {rule: value if math.isfinite(value) else None for rule, value in values.items()}
 
 
 def _with_bags(

@@ -52,6 +52,8 @@ class CVResult:
             said of the graphs of their test fold at the epoch that the rule selects ``[G, C]`` or
             ``[G, T]``, NaN for a graph in none. Probabilities, or numbers in the units of the
             targets.
+        pooled: By rule: the metric of these predictions of all folds at once, which the mean over
+            folds is not where a metric is no mean over graphs.
         bagged_members: Models of every fold that were averaged; 0 if there were none.
         bagged_test: The metric of their averaged predictions on the test fold ``[folds, epochs]``.
         bagged_validation: The mean of their metrics on their inner folds ``[folds, epochs]``.
@@ -71,6 +73,7 @@ class CVResult:
     metric: str = "accuracy"
     task: dict[str, Any] = field(default_factory=dict)
     predictions: dict[str, Tensor] = field(default_factory=dict)
+    pooled: dict[str, float | None] = field(default_factory=dict)
     bagged_members: int = 0
     bagged_test: Tensor = field(default_factory=lambda: torch.empty(0, 0, dtype=torch.float64))
     bagged_validation: Tensor = field(
