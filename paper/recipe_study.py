@@ -19,13 +19,14 @@ from typing import Any
 
 import torch
 
-import lgan
+from lgan._version import __version__
 from lgan.data import Encoder, load_raw
 from lgan.data.cache import load_tensors, save_tensors
 from lgan.data.split_words import Split
 from lgan.graph import GraphUnion
+from lgan.nn import LGAN
 from lgan.task import Task
-from lgan.train import TrainConfig
+from lgan.train import TrainConfig, cross_validate
 from lgan.train.environment import environment
 from lgan.zoo import GIN
 
@@ -152,11 +153,9 @@ def _measure(folder: Path, name: str, choice: str, place: torch.device) -> dict[
     if plain:
         network = {k: v for k, v in network.items()
                    if k in ("num_layers", "norm", "readout", "dropout", "edge_dim")}  # fmt: skip
-    build = partial(
-        GIN if plain else lgan.LGAN, union.num_features, hidden, task.num_outputs, **network
-    )
+    build = partial(GIN if plain else LGAN, union.num_features, hidden, task.num_outputs, **network)
     begin = time.perf_counter()
-    result = lgan.cross_validate(
+    result = cross_validate(
         build, union, folds=fold, config=TrainConfig(**training, iterations=0), bagged=MEMBERS,
         metric=task.default_metric.name,
     )  # fmt: skip
@@ -167,7 +166,7 @@ def _measure(folder: Path, name: str, choice: str, place: torch.device) -> dict[
         "bagged_folds": [round(value, 5) for value in bagged.folds],
         "fair_folds": [round(value, 5) for value in fair.folds],
         "epochs": bagged.epochs, "seconds": round(time.perf_counter() - begin, 1),
-        "settings": settings, "version": lgan.__version__, "environment": environment(place),
+        "settings": settings, "version": __version__, "environment": environment(place),
     }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from lgan.catalogue import DATASETS
 from lgan.data import Encoder, RawGraphs, feature_names, fit_encoder
 from lgan.data.load import UnionOptions, cached_union, encoded, with_target
 from lgan.experiment.reading import Reading
-from lgan.experiment.run import Progress, checked_and_placed, network_spec
+from lgan.experiment.run import Progress, checked_and_placed, network_spec, with_data_options
 from lgan.experiment.settings import Settings
 from lgan.graph import GraphUnion
 from lgan.predictor.graph_keys import graph_keys
@@ -85,6 +85,7 @@ def prepare(
 
 def stored_model(settings: Settings, source: ReadSource, trained: Trained) -> Checkpoint:
     """A trained network as it is kept in a file, with all that a prediction needs."""
+    settings = with_data_options(settings, source.union)
     raw, held_out = source.raw, set(trained.info["held_out_graphs"])
     seen = [graph for graph in range(raw.num_graphs) if graph not in held_out]
     return Checkpoint(
