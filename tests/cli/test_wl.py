@@ -30,6 +30,37 @@ def test_molecules_are_read_from_smiles(lgan) -> None:
         assert message in " ".join(told.split())
 
 
+def test_the_place_of_a_double_bond_is_seen_and_told(lgan) -> None:
+    pytest.importorskip("rdkit")
+    # 2-pentene and 1-pentene: the same atoms, the same graph, one bond elsewhere.
+    ran = lgan("wl", "CC=CCC", "CCCC=C")
+    assert " no " not in ran.out
+    assert "read with the elements of atoms and the orders of bonds" in " ".join(ran.out.split())
+    assert all(row["separates"] for row in lgan("wl", "CC=CCC", "CCCC=C", "--json").json)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("C/C=C/C", "C/C=C\\C"),  # trans and cis
+        ("C[C@H](O)N", "C[C@@H](O)N"),  # mirror images
+        ("C1=CC=CC=C1", "C1C=CC=CC=1"),  # one ring, its bonds shifted by one
+    ],
+)
+def test_stereochemistry_is_not_read_and_aromatic_rings_are_one(lgan, a, b) -> None:
+    pytest.importorskip("rdkit")
+    assert not any(row["separates"] for row in lgan("wl", a, b, "--json").json)
+
+
+def test_edges_of_a_file_can_have_labels(lgan, tmp_path) -> None:
+    for name, kinds in {"a": "1122", "b": "1212"}.items():
+        square = zip("wxyz", "xyzw", kinds, strict=True)
+        (tmp_path / name).write_text("".join(f"{u} {v} {kind}\n" for u, v, kind in square))
+    ran = lgan("wl", str(tmp_path / "a"), str(tmp_path / "b"), "--test", "1-wl")
+    assert "yes" in ran.out
+    assert "Edges were read with their labels." in ran.out
+
+
 def test_the_hierarchy_counts_small_graphs(lgan) -> None:
     ran = lgan("wl", "hierarchy", "--max-nodes", "6", "--test", "1-wl", "--test", "lgan", "--json")
     last = ran.json["small"][-1]

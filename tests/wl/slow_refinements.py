@@ -29,6 +29,12 @@ def labels(graph: nx.Graph) -> Colours:
     return {v: number(("label", graph.nodes[v].get("label"))) for v in graph}
 
 
+def edge(graph: nx.Graph, u: int, v: int) -> int:
+    """The label of an edge, or -1 where there is none."""
+    found = graph.get_edge_data(u, v)
+    return -1 if found is None else number(("edge label", found.get("label")))
+
+
 def triangles_on(graph: nx.Graph, t: int, p: int) -> int:
     return len(set(graph[t]) & set(graph[p]))
 
@@ -53,33 +59,56 @@ def inside(graph: nx.Graph, t: int) -> Iterable[tuple[int, int]]:
     return graph.subgraph(graph[t]).edges
 
 
+def _with_edge_number(g: nx.Graph, c: Colours, t: int, of: Callable[..., Any]) -> Hashable:
+    """1-WL with something static on every edge."""
+    return c[t], bag((c[p], edge(g, t, p), of(g, t, p)) for p in g[t])
+
+
 NodeRule = Callable[[nx.Graph, Colours, int], Hashable]
 
 NODE_RULES: dict[str, NodeRule] = {
-    "1-wl": lambda g, c, t: (c[t], bag(c[p] for p in g[t])),
+    "1-wl": lambda g, c, t: (c[t], bag((c[p], edge(g, t, p)) for p in g[t])),
     "lgan": lambda g, c, t: (
-        bag(pair(c[t], c[p]) for p in g[t]),
-        bag(pair(c[p], c[q]) for p, q in inside(g, t)),
+        bag((pair(c[t], c[p]), edge(g, t, p)) for p in g[t]),
+        bag((pair(c[p], c[q]), edge(g, p, q)) for p, q in inside(g, t)),
     ),
     "lgan-linear": lambda g, c, t: (
         bag(x for p in g[t] for x in (c[t], c[p])),
         bag(c[p] for p in g[t] for _ in range(triangles_on(g, t, p))),
+        bag(edge(g, t, p) for p in g[t]),
+        bag(edge(g, p, q) for p, q in inside(g, t)),
     ),
-    "edge-t": lambda g, c, t: (c[t], bag((c[p], triangles_on(g, t, p)) for p in g[t])),
+    "edge-t": lambda g, c, t: _with_edge_number(g, c, t, triangles_on),
     "nest": lambda g, c, t: (
         c[t],
-        bag((c[p], bag(c[q] for q in set(g[t]) & set(g[p]))) for p in g[t]),
+        bag(
+            (
+                c[p],
+                edge(g, t, p),
+                bag((c[q], edge(g, t, q), edge(g, p, q)) for q in set(g[t]) & set(g[p])),
+            )
+            for p in g[t]
+        ),
     ),
-    "code": lambda g, c, t: (c[t], bag((c[p], code(g, t, p)) for p in g[t])),
-    "edge-tq": lambda g, c, t: (c[t], bag((c[p], code(g, t, p)[:2]) for p in g[t])),
-    "code-rings": lambda g, c, t: (c[t], bag((c[p], rings_on(g, t, p)) for p in g[t])),
+    "code": lambda g, c, t: _with_edge_number(g, c, t, code),
+    "edge-tq": lambda g, c, t: _with_edge_number(g, c, t, lambda *edge: code(*edge)[:2]),
+    "code-rings": lambda g, c, t: _with_edge_number(g, c, t, rings_on),
     "nest-k4": lambda g, c, t: (
         c[t],
         bag(
             (
                 c[p],
+                edge(g, t, p),
                 bag(
-                    (c[q], bag(c[r] for r in set(g[t]) & set(g[p]) & set(g[q])))
+                    (
+                        c[q],
+                        edge(g, t, q),
+                        edge(g, p, q),
+                        bag(
+                            (c[r], edge(g, t, r), edge(g, p, r), edge(g, q, r))
+                            for r in set(g[t]) & set(g[p]) & set(g[q])
+                        ),
+                    )
                     for q in set(g[t]) & set(g[p])
                 ),
             )
@@ -89,7 +118,7 @@ NODE_RULES: dict[str, NodeRule] = {
     "lgan-2-hop": lambda g, c, t: (
         c[t],
         bag(
-            bag([(c[p], far[p]), (c[q], far[q])])
+            (bag([(c[p], far[p]), (c[q], far[q])]), edge(g, p, q))
             for far in [nx.single_source_shortest_path_length(g, t, cutoff=2)]
             for p, q in g.subgraph(far).edges
         ),
@@ -97,7 +126,7 @@ NODE_RULES: dict[str, NodeRule] = {
     "lgan-line-edges": lambda g, c, t: (
         NODE_RULES["lgan-res"](g, c, t),
         bag(
-            (pair(c[p], c[r]), c[q], g.has_edge(p, r))
+            (bag([(c[p], edge(g, p, q)), (c[r], edge(g, q, r))]), c[q], edge(g, p, r))
             for q in g[t]
             for p, r in itertools.combinations(set(g[q]) & set(g[t]), 2)
         ),
@@ -115,7 +144,7 @@ def _replaced(v: tuple[int, ...], i: int, w: int) -> tuple[int, ...]:
 def _type(graph: nx.Graph, v: tuple[int, ...]) -> Hashable:
     own = labels(graph)
     pairs = itertools.combinations(v, 2)
-    return tuple(own[a] for a in v), tuple((a == b, graph.has_edge(a, b)) for a, b in pairs)
+    return tuple(own[a] for a in v), tuple((a == b, edge(graph, a, b)) for a, b in pairs)
 
 
 def _set_type(graph: nx.Graph, v: tuple[int, ...]) -> Hashable:
@@ -148,7 +177,7 @@ def _fwl_set(g: nx.Graph, c: Colours, v: tuple[int, ...]) -> Hashable:
 
 def _near(radius: int) -> tuple[int, Callable[..., Hashable], TupleRule]:
     def first(g: nx.Graph, v: tuple[int, ...]) -> Hashable:
-        return labels(g)[v[0]], labels(g)[v[1]], nx.shortest_path_length(g, *v)
+        return labels(g)[v[0]], labels(g)[v[1]], nx.shortest_path_length(g, *v), edge(g, *v)
 
     def rule(g: nx.Graph, c: Colours, v: tuple[int, ...]) -> Hashable:
         middles = [w for w in g if (v[0], w) in c and (w, v[1]) in c]

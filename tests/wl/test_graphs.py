@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
+from lgan.graph import EdgeFeatures, GraphUnion
 from lgan.wl import LabelledGraphs, distinguishes, refine
 
 
@@ -32,6 +33,31 @@ def test_rows_of_x_are_labels() -> None:
     assert distinguishes(Data(x=x, edge_index=edges), Data(x=1 - x, edge_index=edges), test="1-wl")
 
 
+def test_labels_of_edges_are_read_from_networkx_pyg_and_unions() -> None:
+    path = nx.Graph()
+    path.add_edge(0, 1, label="single")
+    path.add_edge(1, 2, label="double")
+    edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    kinds = torch.tensor([4, 4, 9, 9])
+    assert LabelledGraphs.of([path]).edge_labels.tolist() == [0, 1]
+    data = Data(edge_index=edges, edge_attr=kinds, num_nodes=3)
+    assert LabelledGraphs.of([data]).edge_labels.tolist() == [0, 1]
+    union = GraphUnion.build(
+        torch.zeros(3, dtype=torch.int64), edges[:, ::2], torch.zeros(1, dtype=torch.int64),
+        torch.tensor([0, 3]), num_features=1, num_classes=1, pair_code="full",
+        edges=EdgeFeatures.of(kinds[::2]),
+    )  # fmt: skip
+    assert LabelledGraphs.of(union).edge_labels.tolist() == [0, 1]
+
+
+def test_one_label_for_all_edges_is_none() -> None:
+    path = nx.path_graph(3)
+    assert not LabelledGraphs.of([path]).labelled_edges
+    nx.set_edge_attributes(path, "single", "label")
+    assert not LabelledGraphs.of([path]).labelled_edges
+    assert distinguishes(path, nx.path_graph(3), test="1-wl")  # one has labels, the other none
+
+
 def test_names_of_nodes_loops_and_parallel_edges_do_not_matter() -> None:
     odd = nx.MultiGraph([("x", "y"), ("y", "x"), ("y", "z"), ("z", "z")])
     assert not distinguishes(odd, nx.path_graph(3), test="2-fwl")
@@ -41,10 +67,12 @@ def test_a_subset_is_those_graphs() -> None:
     graphs = [nx.path_graph(3), nx.complete_graph(4), nx.star_graph(3)]
     for i, graph in enumerate(graphs):
         nx.set_node_attributes(graph, i, "label")
+        nx.set_edge_attributes(graph, {edge: i % 2 for i, edge in enumerate(graph.edges)}, "label")
     chosen = LabelledGraphs.of(graphs).subset([2, 0])
     expected = LabelledGraphs.of([graphs[2], graphs[0]])
     assert np.array_equal(chosen.pairs, expected.pairs)
     assert np.array_equal(chosen.node_ptr, expected.node_ptr)
+    assert np.array_equal(chosen.edge_labels, expected.edge_labels)
     assert chosen.labels.tolist() == [2] * 4 + [0] * 3
 
 
@@ -55,6 +83,22 @@ def test_a_subset_is_those_graphs() -> None:
         (["C~"], TypeError, r"networkx.Graph or a PyG Data object, got str.*named_graph"),
         (7, TypeError, "list of graphs or a `GraphUnion`, got int"),
         ([Data(edge_index=torch.tensor([[0], [5]]), num_nodes=2)], ValueError, "from 0 to 1"),
+        (
+            [nx.MultiGraph([(0, 1, {"label": "-"}), (1, 0, {"label": "="})])],
+            ValueError,
+            "got '-' and '=' between the nodes 0 and 1",
+        ),
+        (
+            [
+                Data(
+                    edge_index=torch.tensor([[0], [1]]),
+                    edge_attr=torch.zeros(2).long(),
+                    num_nodes=2,
+                )
+            ],
+            ValueError,
+            "`edge_attr` must have one row for each of 1 edges",
+        ),
     ],
 )
 def test_other_things_are_refused(graphs: object, error: type[Exception], message: str) -> None:

@@ -7,6 +7,7 @@ import networkx as nx
 import pytest
 import torch
 
+import lgan
 from labelled_graphs import labelled_graphs
 from lgan import wl
 from lgan.data import load_raw, node_features
@@ -222,6 +223,14 @@ def load_union(name: str, features: str, mirror: Path) -> GraphUnion:
 def test_graphs_told_apart_in_real_sets(mirror: Path, name: str) -> None:
     features, count = DISTINCT[name]
     graphs = load_union(name, features, mirror)
+    assert {wl.refine(graphs, test=test).num_classes for test in VARIANTS} == {count}
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("name", "count"), [("MUTAG", 188), ("PTC_MR", 337)])
+def test_bonds_tell_molecules_apart(mirror: Path, name: str, count: int, tmp_path: Path) -> None:
+    options = {"features": "labels", "root": tmp_path, "mirror": mirror}
+    graphs = lgan.load(name, edge_features="labels", **options)
     assert {wl.refine(graphs, test=test).num_classes for test in VARIANTS} == {count}
 
 

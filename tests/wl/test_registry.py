@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from typing import Literal, get_args
 
 import networkx as nx
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import torch
 
 from lgan import wl
-from lgan.graph import GraphUnion
+from lgan.graph import EdgeFeatures, GraphUnion
 from lgan.wl import TESTS, LabelledGraphs
 from lgan.wl.registry import refinement_spec
 from wl.slow_refinements import NODE_RULES, TUPLE_RULES, signatures
@@ -18,7 +19,11 @@ ROUNDS = 3
 ON_TRIPLES = [name for name, spec in TESTS.items() if spec.elements == "triples"]
 
 
-def random_graphs(n: int, count: int, seed: int, *, labelled: bool) -> list[nx.Graph]:
+Labelled = Literal["nothing", "nodes", "edges", "both"]
+per_labels = pytest.mark.parametrize("labelled", get_args(Labelled))
+
+
+def random_graphs(n: int, count: int, seed: int, *, labelled: Labelled) -> list[nx.Graph]:
     """Small graphs; every second has the degrees of the one before, with two edges swapped."""
     chance = random.Random(seed)
     graphs: list[nx.Graph] = []
@@ -27,8 +32,10 @@ def random_graphs(n: int, count: int, seed: int, *, labelled: bool) -> list[nx.G
             graph = nx.gnp_random_graph(n, chance.choice([0.3, 0.5, 0.7]), seed=seed + i)
         else:
             graph = _swapped(graphs[-1])
-        if labelled:
+        if labelled in ("nodes", "both"):
             nx.set_node_attributes(graph, {v: chance.choice("ab") for v in graph}, "label")
+        if labelled in ("edges", "both"):
+            nx.set_edge_attributes(graph, {e: chance.choice("-=") for e in graph.edges}, "label")
         graphs.append(graph)
     return graphs
 
@@ -48,8 +55,8 @@ def same_partition(a: np.ndarray, b: list[int]) -> bool:
 
 
 @pytest.mark.parametrize("test", [*NODE_RULES, *TUPLE_RULES])
-@pytest.mark.parametrize("labelled", [False, True])
-def test_refinement_agrees_with_its_definition(test: str, labelled: bool) -> None:
+@per_labels
+def test_refinement_agrees_with_its_definition(test: str, labelled: Labelled) -> None:
     n = 5 if test in ON_TRIPLES else 7
     graphs = random_graphs(n, 12, seed=3, labelled=labelled)
     graphs += [nx.empty_graph(n), nx.path_graph(n), nx.cycle_graph(n)]
@@ -62,14 +69,14 @@ def test_refinement_agrees_with_its_definition(test: str, labelled: bool) -> Non
 @pytest.mark.parametrize("test", TESTS)
 def test_renaming_nodes_changes_nothing(test: str) -> None:
     n = 6 if test in ON_TRIPLES else 10
-    graphs = random_graphs(n, 6, seed=8, labelled=True)
+    graphs = random_graphs(n, 6, seed=8, labelled="both")
     renamed = []
     for graph in graphs:
         order = list(graph)
         random.Random(1).shuffle(order)
         copy = nx.Graph()
         copy.add_nodes_from((order[v], graph.nodes[v]) for v in reversed(list(graph)))
-        copy.add_edges_from((order[u], order[v]) for u, v in graph.edges)
+        copy.add_edges_from((order[u], order[v], d) for u, v, d in graph.edges(data=True))
         renamed.append(copy)
     classes = wl.refine(graphs + renamed, test=test).classes
     assert np.array_equal(classes[:6], classes[6:])
@@ -78,7 +85,7 @@ def test_renaming_nodes_changes_nothing(test: str) -> None:
 @pytest.mark.parametrize("test", TESTS)
 def test_answers_do_not_depend_on_the_other_graphs(test: str) -> None:
     n = 5 if test in ON_TRIPLES else 7
-    graphs = random_graphs(n, 8, seed=21, labelled=True)
+    graphs = random_graphs(n, 8, seed=21, labelled="both")
     together = wl.refine(graphs, test=test)
     for i, j in itertools.combinations(range(len(graphs)), 2):
         alone = wl.refine([graphs[i], graphs[j]], test=test)
@@ -87,8 +94,8 @@ def test_answers_do_not_depend_on_the_other_graphs(test: str) -> None:
 
 
 @pytest.mark.parametrize("test", [t for t in TESTS if t not in ON_TRIPLES])
-@pytest.mark.parametrize("labelled", [False, True])
-def test_merging_twins_changes_no_answer(test: str, labelled: bool) -> None:
+@per_labels
+def test_merging_twins_changes_no_answer(test: str, labelled: Labelled) -> None:
     graphs = random_graphs(9, 10, seed=5, labelled=labelled)
     graphs += [nx.complete_graph(9), nx.lollipop_graph(5, 4), nx.barbell_graph(4, 1)]
     plain = LabelledGraphs.of(graphs)
@@ -99,6 +106,7 @@ def test_merging_twins_changes_no_answer(test: str, labelled: bool) -> None:
         torch.from_numpy(plain.node_ptr),
         num_features=int(plain.labels.max()) + 1,
         num_classes=1,
+        edges=EdgeFeatures.of(torch.from_numpy(plain.edge_labels)),
     )
     assert merged.lines.num_nodes < plain.num_nodes
     expected, found = wl.refine(plain, test=test), wl.refine(merged, test=test)

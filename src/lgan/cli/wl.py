@@ -26,9 +26,9 @@ def wl(
         list[str],
         typer.Argument(
             help="Two graphs, or `hierarchy`. A graph is a name (rook4x4, csl(41,9), cfi(k4)), "
-            "a graph6 string, a file with an edge `u v` a line, or a molecule in SMILES "
-            "(smiles:… where that could be a graph6 string too), read as atoms and bonds without "
-            "their orders."
+            "a graph6 string, a file with an edge `u v` or `u v label` a line, or a molecule in "
+            "SMILES (smiles:… where that could be a graph6 string too), read as the elements of "
+            "its atoms and the orders of its bonds."
         ),
     ],
     test: Annotated[
@@ -66,6 +66,7 @@ def wl(
     Examples:
       lgan wl hexagon two-triangles --plot pair.png
       lgan wl rook4x4 shrikhande
+      lgan wl CC=CCC CCCC=C
       lgan wl hierarchy --max-nodes 7 --brec FOLDER
     """
     for name in (*(test or ()), colours):
@@ -99,7 +100,8 @@ def wl(
              laboratory.TESTS[r.test].place]
             for r in rows
         ],
-        "Round 0 is the colours before refinement; all tests run until nothing changes.",
+        "Round 0 is the colours before refinement; all tests run until nothing changes. "
+        + " ".join(dict.fromkeys(g.graph["read"] for g in (a, b) if "read" in g.graph)),
     )  # fmt: skip
     if plot is not None:
         console.print(f"picture: {plot}", soft_wrap=True)
@@ -137,9 +139,13 @@ def _edge_list(path: Path) -> "nx.Graph":
             graph.add_node(words[0])
         elif len(words) == 2:
             graph.add_edge(*words)
+        elif len(words) == 3:
+            graph.add_edge(*words[:2], label=words[2])
+            graph.graph["read"] = "Edges were read with their labels."
         elif words:
             raise ValueError(
-                f"{path}, line {number}: expected an edge `u v` or a node `u`, got {line!r}."
+                f"{path}, line {number}: expected an edge `u v` or `u v label`, or a node `u`, "
+                f"got {line!r}."
             )
     return graph
 
@@ -150,10 +156,15 @@ def _molecule(smiles: str) -> "nx.Graph | None":
         molecule: Any = chemistry.MolFromSmiles(smiles)
     if molecule is None:
         return None
-    graph = networkx.Graph()
+    graph = networkx.Graph(
+        read="Molecules were read with the elements of atoms and the orders of bonds (single, "
+        "double, triple, aromatic), without charges and stereochemistry."
+    )
     for atom in molecule.GetAtoms():
         graph.add_node(atom.GetIdx(), label=atom.GetSymbol())
-    graph.add_edges_from((b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in molecule.GetBonds())
+    for bond in molecule.GetBonds():
+        order = bond.GetBondType().name.lower()
+        graph.add_edge(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), label=order)
     return graph
 
 

@@ -32,7 +32,7 @@ def twin_classes(
         tensor([0, 1, 2, 3])
     """
     device = pair_index.device
-    u, v = pair_index
+    u, v = pair_index.long()
     nodes = torch.arange(num_nodes, device=device)
     row, col = torch.cat([u, v, nodes]), torch.cat([v, u, nodes])
     order = torch.argsort(row * num_nodes + col)

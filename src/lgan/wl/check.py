@@ -66,7 +66,8 @@ def check(
     Args:
         model: From a PyG ``Data`` object to an output vector. A module is copied, made float64
             and put in evaluation mode; anything else is called as it is.
-        pairs: Pairs of networkx graphs (labels become one-hot ``x``) or of PyG ``Data``.
+        pairs: Pairs of networkx graphs (labels become one-hot ``x``, those of edges categories
+            ``edge_attr``) or of PyG ``Data``.
         transform: Applied to every graph before the model sees it, after it was permuted; for
             :class:`lgan.LGAN` this is ``lgan.EgoLineGraph()``.
         test: A name of ``TESTS`` that bounds the model; pairs separated beyond it are listed.
@@ -163,17 +164,21 @@ def _as_data(graphs: list[Any], union: LabelledGraphs) -> list[Any]:
     for i, graph in enumerate(graphs):
         if isinstance(graph, Data):
             data = copy.copy(graph)
-            if data.x is not None and data.x.is_floating_point():
-                data.x = data.x.double()
+            for name in ("x", "edge_attr"):
+                value = getattr(data, name)
+                if value is not None and value.is_floating_point():
+                    data[name] = value.double()
         else:
             start, stop = union.node_ptr[i : i + 2].tolist()
-            pairs = union.pairs[:, union.pair_ptr[i] : union.pair_ptr[i + 1]] - start
-            edges = torch.from_numpy(pairs)
+            own = slice(*union.pair_ptr[i : i + 2].tolist())
+            edges = torch.from_numpy(union.pairs[:, own] - start)
             data = Data(
                 x=one_hot[start:stop].double(),
                 edge_index=torch.cat([edges, edges.flip(0)], 1),
                 num_nodes=stop - start,
             )
+            if union.labelled_edges:
+                data.edge_attr = torch.from_numpy(union.edge_labels[own]).repeat(2)
         converted.append(data)
     return converted
 

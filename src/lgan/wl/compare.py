@@ -36,8 +36,9 @@ def refine(
     """Colour all graphs together with one test, until nothing changes.
 
     Args:
-        graphs: Networkx graphs (labels: node attribute ``label``), PyG ``Data`` (labels: rows of
-            ``x``) or a :class:`GraphUnion`, whose merged twins cost nothing.
+        graphs: Networkx graphs (labels: attribute ``label`` of nodes and edges), PyG ``Data``
+            (labels: rows of ``x`` and ``edge_attr``) or a :class:`GraphUnion`, whose merged twins
+            cost nothing.
         test: A name of ``TESTS``.
         rounds: Stop after so many rounds, as a network with so many layers does.
 
@@ -56,7 +57,8 @@ def distinguishes(a: Any, b: Any, *, test: str) -> bool:
     """Whether a test tells two graphs apart.
 
     Args:
-        a: A networkx graph (labels: node attribute ``label``) or PyG ``Data`` (rows of ``x``).
+        a: A networkx graph (labels: attribute ``label`` of nodes and edges) or PyG ``Data`` (rows
+            of ``x`` and ``edge_attr``).
         b: The other graph.
         test: A name of ``TESTS``.
 

@@ -2,6 +2,7 @@
 
 ``c`` is the colour of a node in the last round, ``{{ }}`` a multiset, ``{a, b}`` an unordered
 pair, ``Δ(t)`` the edges inside ``N(t)`` and ``T_tp`` the number of triangles on the edge ``tp``.
+Where edges have labels, the label of an edge stands beside every pair of its ends.
 """
 
 from collections.abc import Callable
@@ -28,11 +29,9 @@ def lgan_wl(
         include_input: Let the skip-cat begin with the input rather than with the first layer.
     """
     sees = Neighbourhoods(graphs)
-    u, v = graphs.pairs
 
     def step(colour: Colours) -> Colours:
-        a, b = colour[u], colour[v]
-        pair = intern_tuples(np.minimum(a, b), np.maximum(a, b))
+        pair = sees.ends_of_pairs(colour)
         target = intern_multisets(sees.neighbours, np.tile(pair, 2))
         neighbour = intern_multisets(sees.triangles, np.tile(pair, 3))
         return intern_tuples(*([colour] if residual else []), target, neighbour)
@@ -44,14 +43,21 @@ def linear_wl(graphs: LabelledGraphs) -> Colouring:
     """LGAN with the linear pair sum: ``d_t [c_t] + Σ_p [c_p]`` and ``Σ_p T_tp [c_p]``.
 
     ``[c]`` is the unit vector of the colour ``c``; the sums are what a layer computes from
-    one-hot colours, see ``LGAN(comb="linear")``.
+    one-hot colours, see ``LGAN(comb="linear")``; labels of edges have sums of their own.
     """
     sees = Neighbourhoods(graphs)
+    edges: list[Colours] = []
+    if graphs.labelled_edges:
+        label = graphs.edge_labels
+        edges = [
+            intern_multisets(sees.neighbours, np.tile(label, 2)),
+            intern_multisets(sees.triangles, np.tile(label, 3)),
+        ]
 
     def step(colour: Colours) -> Colours:
         far, near = sees.far(colour), sees.near(colour)
         target = intern_multisets(sees.ends, np.concatenate([far, near]))
-        return intern_tuples(target, intern_multisets(sees.neighbour_triangles, far))
+        return intern_tuples(target, intern_multisets(sees.neighbour_triangles, far), *edges)
 
     return _node_colouring(graphs, step, include_input=False)
 
@@ -71,14 +77,13 @@ def code_wl(graphs: LabelledGraphs, level: str = "full") -> Colouring:
 
 def nested_wl(graphs: LabelledGraphs) -> Colouring:
     """``c_t, {{ (c_p, {{ c_q : q common neighbour of t and p }}) : p ∈ N(t) }}``."""
-    sees = Neighbourhoods(graphs)
+    sees = Neighbourhoods(graphs.expanded() if graphs.labelled_edges else graphs)
 
     def step(colour: Colours) -> Colours:
-        common = intern_multisets(sees.common, sees.at_common(colour))
-        seen = intern_tuples(sees.far(colour), np.tile(common, 2))
+        seen = intern_tuples(sees.across(colour), sees.common_neighbours(colour))
         return intern_tuples(colour, intern_multisets(sees.neighbours, seen))
 
-    return _node_colouring(graphs, step)
+    return _node_colouring(sees.graphs, step)
 
 
 def _edge_feature_wl(graphs: LabelledGraphs, feature: Colours) -> Colouring:
@@ -86,7 +91,7 @@ def _edge_feature_wl(graphs: LabelledGraphs, feature: Colours) -> Colouring:
     both = np.tile(feature, 2)
 
     def step(colour: Colours) -> Colours:
-        seen = intern_tuples(sees.far(colour), both)
+        seen = intern_tuples(sees.across(colour), both)
         return intern_tuples(colour, intern_multisets(sees.neighbours, seen))
 
     return _node_colouring(graphs, step)

@@ -1,7 +1,7 @@
 """Relatives of LGAN that look further into a node's surroundings.
 
 They say what a stronger layer, or a stronger code of pairs, could bring. True twins are taken
-apart first.
+apart first. Where edges have labels, each edge that a test looks at comes with its own.
 """
 
 from collections.abc import Callable
@@ -33,12 +33,16 @@ def local_fwl(graphs: LabelledGraphs, radius: int) -> Colouring:
     """2-FWL restricted to pairs of nodes at most ``radius`` apart.
 
     ``c'(u, v) = c(u, v), {{ (c(u, w), c(w, v)) : d(u, w), d(w, v) ≤ radius }}``; a pair begins
-    with its labels and its distance. With radius 1 these are edge states that persist.
+    with its labels, its distance and the label of its edge. With radius 1 these are edge states
+    that persist.
     """
     graphs = graphs.expanded()
     near = NearPairs.of(graphs.pairs, graphs.num_nodes, radius)
     labels, nodes = graphs.labels, np.arange(graphs.num_nodes)
-    initial = intern_tuples(near.distance, labels[near.first], labels[near.second])
+    on_edge = np.zeros(near.distance.size, np.int64)
+    for u, v in (graphs.pairs, graphs.pairs[::-1]):
+        on_edge[near.find(u, v)] = graphs.edge_labels
+    initial = intern_tuples(near.distance, labels[near.first], labels[near.second], on_edge)
     diagonal = near.find(nodes, nodes)
     return Colouring(initial, near.refined, near.ptr[graphs.node_ptr], diagonal, graphs.node_ptr)
 
@@ -53,7 +57,7 @@ def two_hop_wl(graphs: LabelledGraphs) -> Colouring:
     def step(colour: Colours) -> Colours:
         member = intern_tuples(colour[near.second], near.distance)
         a, b = member[u], member[v]
-        pair = intern_tuples(np.minimum(a, b), np.maximum(a, b))
+        pair = intern_tuples(np.minimum(a, b), np.maximum(a, b), nets.edge_labels)
         return intern_tuples(colour, intern_multisets(rows, pair))
 
     return Colouring(graphs.labels, step, graphs.node_ptr)
@@ -87,18 +91,22 @@ def line_edges_wl(graphs: LabelledGraphs) -> Colouring:
     """
     graphs = graphs.expanded()
     plain = lgan_wl(graphs, residual=True)
-    pair, i, j, closed = _wedges_on_pairs(graphs)
+    pair, i, j, closing = _wedges_on_pairs(graphs)
     opposite = graphs.lines.opposite_index.numpy()
     p, r = opposite[i], opposite[j]
+    label = graphs.edge_labels
+    _, first, second = label[graphs.lines.entry_pairs.numpy()]
+    # Of the edges qp, then qr, for the wedges that follow.
+    on_wedge = np.concatenate([second[i], first[i], second[j], first[j]])
     # The wedge p - q - r lies in the neighbourhood of t, and p - t - r in that of q.
     t, q = np.concatenate([graphs.pairs[:, pair], graphs.pairs[::-1, pair]], axis=1)
     rows = Rows.grouped(t, np.arange(t.size), graphs.num_nodes, np.ones(t.size, np.int64))
-    closes = np.tile(closed.astype(np.int64), 2)
+    closes = np.tile(_on_closing(label, closing), 2)
 
     def step(colour: Colours) -> Colours:
-        low = np.tile(np.minimum(colour[p], colour[r]), 2)
-        high = np.tile(np.maximum(colour[p], colour[r]), 2)
-        wedge = intern_tuples(low, high, colour[q], closes)
+        ends = np.concatenate([colour[p], colour[p], colour[r], colour[r]])
+        a, b = np.split(intern_tuples(ends, on_wedge), 2)
+        wedge = intern_tuples(np.minimum(a, b), np.maximum(a, b), colour[q], closes)
         return intern_tuples(plain.step(colour), intern_multisets(rows, wedge))
 
     return Colouring(graphs.labels, step, graphs.node_ptr)
@@ -111,19 +119,20 @@ def nested_k4_wl(graphs: LabelledGraphs) -> Colouring:
     """
     graphs = graphs.expanded()
     sees = Neighbourhoods(graphs)
-    _, i, j, closed = _wedges_on_pairs(graphs)
-    i, j = i[closed], j[closed]
-    opposite, ptr = graphs.lines.opposite_index.numpy(), sees.common.ptr
-    # Source e < M is the entry e of `opposite`; it is seen by the other entries of its pair.
-    row, source = np.concatenate([i, j]), np.concatenate([j, i])
-    ones = np.ones(opposite.size, np.int64)
-    fourth = Rows.grouped(row, source, opposite.size, ones)
+    _, i, j, closing = _wedges_on_pairs(graphs)
+    closed = closing >= 0
+    i, j, size = i[closed], j[closed], graphs.lines.opposite_index.numel()
+    # An entry of `thirds` sees the entries of its pair that it is adjacent to, from either end.
+    row = np.concatenate([i, j, i + size, j + size])
+    seen_there = np.concatenate([j, i, j + size, i + size])
+    closes = np.tile(_on_closing(graphs.edge_labels, closing[closed]), 4)
+    fourth = Rows.grouped(row, np.arange(row.size), 2 * size, np.ones(row.size, np.int64))
 
     def step(colour: Colours) -> Colours:
-        third = colour[opposite]
-        third = intern_tuples(third, intern_multisets(fourth, third))
-        pair = intern_multisets(Rows(ptr), third)
-        seen = intern_tuples(sees.far(colour), np.tile(pair, 2))
+        third = sees.thirds(colour)
+        around = intern_multisets(fourth, intern_tuples(third[seen_there], closes))
+        pair = intern_multisets(sees.third_rows, intern_tuples(third, around))
+        seen = intern_tuples(sees.across(colour), pair)
         return intern_tuples(colour, intern_multisets(sees.neighbours, seen))
 
     return Colouring(graphs.labels, step, graphs.node_ptr)
@@ -140,14 +149,22 @@ def _ego_nets(graphs: LabelledGraphs, radius: int) -> tuple[NearPairs, LabelledG
     centre, end = near.second[place], np.repeat(v, length)
     kept = near.contains(centre, end)
     centre, start, end = centre[kept], np.repeat(u, length)[kept], end[kept]
-    edges = np.stack([near.find(centre, start), near.find(centre, end)])
-    return near, LabelledGraphs.build(near.ptr, torch.from_numpy(edges))
+    edges = torch.from_numpy(np.stack([near.find(centre, start), near.find(centre, end)]))
+    labels = np.repeat(graphs.edge_labels, length)[kept]
+    return near, LabelledGraphs.build(near.ptr, edges, edge_labels=labels)
+
+
+def _on_closing(label: Colours, closing: NDArray[np.int64]) -> Colours:
+    """The label of the edge that closes each wedge, counted from 1, or 0 where none does."""
+    return np.where(closing >= 0, 1 + np.append(label, 0)[closing], 0)
 
 
 def _wedges_on_pairs(
     graphs: LabelledGraphs,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Two common neighbours of a pair: the pair, two entries of ``opposite_index``, adjacent?"""
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Two common neighbours of a pair: the pair, two entries of ``opposite_index``, and the pair
+    between them or -1.
+    """
     ptr = graphs.lines.opposite_ptr.numpy()
     pair = graphs.lines.opposite_pair().numpy()
     opposite = graphs.lines.opposite_index.numpy().astype(np.int64)
@@ -159,5 +176,5 @@ def _wedges_on_pairs(
     u, v = graphs.pairs
     key, wanted = u * graphs.num_nodes + v, low * graphs.num_nodes + high
     found = np.minimum(np.searchsorted(key, wanted), max(key.size - 1, 0))
-    closed = key[found] == wanted if key.size else np.zeros(0, bool)
-    return pair[i], i, j, closed
+    closing = np.where(key[found] == wanted, found, -1) if key.size else found
+    return pair[i], i, j, closing

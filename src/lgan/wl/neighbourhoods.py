@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lgan.graph.interning import Colours, Rows
+from lgan.graph.interning import Colours, Rows, intern_multisets, intern_tuples
 from lgan.wl.graphs import LabelledGraphs
 
 __all__ = ["Neighbourhoods"]
@@ -91,6 +91,43 @@ class Neighbourhoods:
         """The colour at the other end, for the sources of :attr:`neighbours` ``[2 P]``."""
         u, v = self.graphs.pairs
         return np.concatenate([colour[v], colour[u]])
+
+    def across(self, colour: Colours) -> Colours:
+        """The same together with the label of the edge."""
+        return self._with_edges(self.far(colour), np.tile(self.graphs.edge_labels, 2))
+
+    def ends_of_pairs(self, colour: Colours) -> Colours:
+        """The unordered colours of the ends of every pair with the label of the edge ``[P]``."""
+        a, b = colour[self.graphs.pairs]
+        both = intern_tuples(np.minimum(a, b), np.maximum(a, b))
+        return self._with_edges(both, self.graphs.edge_labels)
+
+    def thirds(self, colour: Colours) -> Colours:
+        """Each entry of ``opposite_index`` as the two ends of its pair see it, ``[2 M]``: its
+        colour, the label of the edge to it, and that of its edge to the other end. Twins must not
+        have been merged.
+        """
+        seen = np.tile(colour[self.graphs.lines.opposite_index.numpy()], 2)
+        if not self.graphs.labelled_edges:
+            return seen
+        _, first, second = self.graphs.edge_labels[self.graphs.lines.entry_pairs.numpy()]
+        own, other = np.concatenate([first, second]), np.concatenate([second, first])
+        return intern_tuples(seen, own, other)
+
+    @cached_property
+    def third_rows(self) -> Rows:
+        """The :meth:`thirds` that each source of :attr:`neighbours` sees."""
+        ptr = self.graphs.lines.opposite_ptr.numpy()
+        return Rows(np.concatenate([ptr, ptr[-1] + ptr[1:]]))
+
+    def common_neighbours(self, colour: Colours) -> Colours:
+        """What the common neighbours of a pair are, for the sources of :attr:`neighbours`."""
+        if self.graphs.labelled_edges:
+            return intern_multisets(self.third_rows, self.thirds(colour))
+        return np.tile(intern_multisets(self.common, self.at_common(colour)), 2)
+
+    def _with_edges(self, seen: Colours, label: Colours) -> Colours:
+        return intern_tuples(seen, label) if self.graphs.labelled_edges else seen
 
     def near(self, colour: Colours) -> Colours:
         """The colour of the node that sees, for the sources of :attr:`neighbours` ``[2 P]``."""

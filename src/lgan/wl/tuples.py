@@ -93,7 +93,7 @@ class TupleSpace:
         return Colouring(initial, step, self.ptr, self.diagonal, self.graphs.node_ptr)
 
     def isomorphism_types(self) -> Colours:
-        """Equal numbers where ``v_i → w_i`` keeps labels, equality and adjacency."""
+        """Equal numbers where ``v_i → w_i`` keeps labels, equality, adjacency and its labels."""
         relations = self._relations()
         columns = []
         for i, j in itertools.combinations_with_replacement(range(self.k), 2):
@@ -122,14 +122,17 @@ class TupleSpace:
         return self.merge(blocks) > 0
 
     def _relations(self) -> list[Colours]:
-        """Per pair of nodes ``[g, n, n]``: 0 apart, 1 adjacent, 2 + label on the diagonal."""
+        """Per pair of nodes ``[g, n, n]``: 0 apart, 1 + label of the edge, or beyond those the
+        label of the node on the diagonal.
+        """
+        kind = 1 + self.graphs.edge_labels
         pairs = TupleSpace(self.graphs, 2)
         relation = np.zeros(int(pairs.ptr[-1]), np.int64)
         start = np.repeat(pairs.ptr[:-1], self._sizes)  # of the pairs of every node's graph
         n = np.repeat(self._sizes, self._sizes)
         for u, v in (self.graphs.pairs, self.graphs.pairs[::-1]):
-            relation[start[u] + self._place[u] * n[u] + self._place[v]] = 1
-        relation[pairs.diagonal] = 2 + self.graphs.labels
+            relation[start[u] + self._place[u] * n[u] + self._place[v]] = kind
+        relation[pairs.diagonal] = 1 + int(kind.max(initial=0)) + self.graphs.labels
         return pairs.split(relation)
 
 

@@ -17,11 +17,11 @@ __all__ = ["k_wl", "k_wl_sets", "k_wl_union", "one_wl"]
 
 
 def one_wl(graphs: LabelledGraphs) -> Colouring:
-    """1-WL: ``c_t, {{ c_p : p ∈ N(t) }}``."""
+    """1-WL: ``c_t, {{ c_p : p ∈ N(t) }}``, each ``c_p`` with the label of the edge to it."""
     sees = Neighbourhoods(graphs)
 
     def step(colour: Colours) -> Colours:
-        return intern_tuples(colour, intern_multisets(sees.neighbours, sees.far(colour)))
+        return intern_tuples(colour, intern_multisets(sees.neighbours, sees.across(colour)))
 
     return Colouring(graphs.labels, step, graphs.node_ptr, weight=graphs.multiplicity)
 
