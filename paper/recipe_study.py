@@ -87,6 +87,15 @@ CHOICES: dict[str, dict[str, Any]] = {
     "average": {"average": 0.8},
     "decay 0.01": {"weight_decay": 0.01},
     "6 layers": {"num_layers": 6},
+    "batch norm, input too": {"norm": "batch", "include_input": True},
+    "batch norm, two maps behind": {"norm": "batch", "head_layers": 2},
+    "batch norm, dropout 0": {"norm": "batch", "dropout": 0.0},
+    "batch norm, average": {"norm": "batch", "average": 0.8},
+    "batch norm, lr 0.005": {"norm": "batch", "lr": 0.005},
+    "batch norm, 120 epochs": {"norm": "batch", "epochs": 120},
+    "batch norm, all": {
+        "norm": "batch", "include_input": True, "head_layers": 2, "pair_code": "rings",
+    },
     "gin": {"model": "gin"},
     "gin batch norm": {"model": "gin", "norm": "batch"},
 }  # fmt: skip
