@@ -192,12 +192,12 @@ def main() -> None:
     parser.add_argument("--part", type=int, default=0)
     parser.add_argument("--parts", type=int, default=1)
     parser.add_argument("--sets", default=",".join(SUITE))
-    parser.add_argument("--choices", default=",".join(CHOICES))
+    parser.add_argument("--choices", default=";".join(CHOICES))
     given = parser.parse_args()
     if given.what == "prepare":
         prepare(given.molecules, given.folder)
     elif given.what == "run":
-        run(given.folder, given.part, given.parts, given.sets.split(","), given.choices.split(","))
+        run(given.folder, given.part, given.parts, given.sets.split(","), given.choices.split(";"))
     else:
         print(table())
 
