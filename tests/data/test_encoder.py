@@ -207,3 +207,30 @@ def test_many_columns_do_not_overflow() -> None:
     table, rows = encoder.distinct(columns)
     assert len(table) == 97
     assert torch.equal(table[rows], encoder.encode(columns))
+
+
+def test_degrees_are_told_anew_as_the_source_without_the_edge_would_tell_them():
+    """Cutting a bond leaves an atom with one neighbour fewer, and all else as it was."""
+    raw = load_raw(["CC(C)O", "CCO"])
+    encoder = Encoder.fit(raw)
+    union = encoder.encode(raw, compress=False)
+    degree = torch.bincount(raw.pair_index.flatten())
+    assert torch.equal(encoder.with_degrees(union.features, degree), union.features)
+    fewer = encoder.with_degrees(union.features, (degree - 1).clamp(min=0))
+    names = encoder.nodes.column_names
+    told = {name: fewer[1, i] for i, name in enumerate(names) if name.startswith("degree=")}
+    assert told == {"degree=1": 0, "degree=2": 1, "degree=3": 0, "degree=(other)": 0}
+    rest = [i for i, name in enumerate(names) if not name.startswith("degree=")]
+    assert torch.equal(fewer[:, rest], union.features[:, rest])
+    assert fewer[0, names.index("degree=(other)")] == 1  # no atom of the source has none
+
+
+def test_degrees_that_are_the_only_feature_are_categories():
+    raw = load_raw("csl")
+    encoder = Encoder.fit(raw, features="degree")
+    x = encoder.encode(raw, compress=False).x
+    again = encoder.with_degrees(x, torch.full_like(x, 3))
+    assert encoder.nodes.vocabularies[0][int(again[0])] == "3"
+    constant = Encoder.fit(raw, features="constant")
+    x = constant.encode(raw, compress=False).x
+    assert constant.with_degrees(x, x + 2) is x

@@ -46,6 +46,12 @@ class ColumnEncoder:
         return categories + len(self.number_names)
 
     @property
+    def starts(self) -> tuple[int, ...]:
+        """Where the encoded columns of every column of categories begin."""
+        widths = [len(words) + self.other for words in self.vocabularies]
+        return tuple(sum(widths[:i]) for i in range(len(widths)))
+
+    @property
     def column_names(self) -> tuple[str, ...]:
         """The name of every encoded column."""
         named = [

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+import torch.nn.functional as F
+from torch import Tensor
 
 from lgan.catalogue import EDGE_FEATURES
 from lgan.data.column_encoder import ColumnEncoder
@@ -178,6 +180,29 @@ class Encoder:
             x_table=table,
             edges=edges,
         )
+
+    def with_degrees(self, x: Tensor, degree: Tensor) -> Tensor:
+        """Encoded features of nodes that have so many neighbours now.
+
+        Args:
+            x: What :meth:`encode` made of them, ``[n]`` categories or ``[n, F]``.
+            degree: The number of neighbours of every node ``[n]``. Where no feature tells it, or a
+                column of the source of that name, the features stay as they are.
+        """
+        counted = self.featuriser is not None or self.nodes.names == ("degree",)
+        if not counted or "degree" not in self.nodes.names:
+            return x
+        column = self.nodes.names.index("degree")
+        words, start = self.nodes.vocabularies[column], self.nodes.starts[column]
+        known = {word: i for i, word in enumerate(words)}
+        last = len(words) - (not self.nodes.other)
+        largest = int(degree.max()) if len(degree) else 0
+        places = torch.tensor([known.get(str(d), last) for d in range(largest + 1)])
+        place = places.to(x.device)[degree]
+        if self.nodes.only_categories:
+            return place.to(x.dtype)
+        told = F.one_hot(place, len(words) + self.nodes.other).to(x.dtype)
+        return torch.cat([x[:, :start], told, x[:, start + told.size(1) :]], 1)
 
     def to_json(self) -> dict[str, Any]:
         """The encoder as JSON's types."""
