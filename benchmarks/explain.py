@@ -14,6 +14,7 @@ from benchmarks.peers import GIN, missing
 from benchmarks.row import Bar, Row
 from benchmarks.sets import BothSides, load_both
 from lgan.explain import Attribution, attribute
+from lgan.explain.integrated_gradients import METHOD
 from lgan.explain.peers import CONFIG
 from lgan.explain.pyg import PyGView
 from lgan.nn import LGAN
@@ -70,11 +71,12 @@ def _rows(
 
     def single() -> None:
         found["single"] = [
-            attribute(model, g, t, of="logit") for g, t in zip(graphs, targets, strict=True)
+            attribute(model, g, t, method=METHOD, of="logit")
+            for g, t in zip(graphs, targets, strict=True)
         ]
 
     def together() -> None:
-        found["together"] = attribute(model, graphs, targets, of="logit")
+        found["together"] = attribute(model, graphs, targets, method=METHOD, of="logit")
 
     def peer() -> None:
         explainer = _captum(model, 2 if config.quick else STEPS)

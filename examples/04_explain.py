@@ -56,7 +56,7 @@ def main() -> None:
 
     found_all, planted_all, pictures = 0, 0, []
     for graph in graphs[161::4]:  # held out, and of class 1
-        found = lgan.attribute(model, graph, target=1)
+        found = lgan.attribute(model, graph, target=1, method="integrated-gradients")
         planted = int(graph.planted.sum())
         best = torch.argsort(found.undirected()[1], descending=True)[:planted]
         found_all += int(graph.planted[best].sum())

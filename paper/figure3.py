@@ -16,6 +16,7 @@ from lgan.data import RawGraphs, load_raw, replaced, stratified_folds
 from lgan.experiment import Reading, Settings, factory, network_spec, prepare, settings_for
 from lgan.explain import Attribution, Explainer, GalleryItem, Picture, Scale, save
 from lgan.explain.explainer import class_names, model_input
+from lgan.explain.integrated_gradients import METHOD
 from lgan.explain.molecule import Molecule, molecule_from_graph, molecule_from_smiles
 from lgan.train import OnEpoch, train_one
 from lgan.train.environment import environment, typed_command
@@ -161,7 +162,7 @@ class _Trained:
             model_input, features=self.settings.features, num_features=self.num_features,
             pair_code=self.settings.pair_code,
         )  # fmt: skip
-        return Explainer(self.model, read, target).scores(raw)
+        return Explainer(self.model, read, target, METHOD).scores(raw)
 
 
 def _no_bar(title: str, epochs: int, sizes: list[int]) -> AbstractContextManager[None]:

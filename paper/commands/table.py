@@ -16,6 +16,7 @@ from paper.classification import CSV_COLUMNS, Classification
 from paper.commands.explanations import explanations
 from paper.commands.figure3 import figure3
 from paper.commands.measuring import expressivity, runtime
+from paper.commands.rules import rules
 from paper.commands.speed import speed
 from paper.commands.tabular import Format, Records, show
 from paper.missing import read_refusals
@@ -33,6 +34,7 @@ app.command()(expressivity)
 app.command()(runtime)
 app.command()(figure3)
 app.command()(explanations)
+app.command()(rules)
 app.command()(speed)
 
 SEES = {

@@ -7,6 +7,7 @@ from lgan.data import RawGraphs, load_raw
 from lgan.nn import LGAN
 from lgan.train.checkpoint import Checkpoint
 
+SUMS = ["--method", "integrated-gradients"]  # whose scores add up
 SMALL = ["--hidden", 8, "--layers", 2, "--batch-size", 64, "--epochs", 2]
 
 
@@ -41,7 +42,7 @@ def mutag(tmp_path) -> Path:
 
 
 def test_scores_are_printed_as_json(triangles, lgan):
-    ran = lgan("explain", triangles, "--index", 7, "--index", 3, "--json")
+    ran = lgan("explain", triangles, "--index", 7, "--index", 3, *SUMS, "--json")
     assert ran.code == 0, ran.err
     first, second = ran.json
     assert [first["name"], second["name"]] == ["triangles 7", "triangles 3"]
@@ -60,7 +61,7 @@ def test_scores_are_printed_as_json(triangles, lgan):
 
 
 def test_a_table_names_the_strongest_edges(triangles, lgan):
-    ran = lgan("explain", triangles, "--index", 7)
+    ran = lgan("explain", triangles, "--index", 7, *SUMS)
     assert ran.code == 0, ran.err
     assert "│ triangles 7 " in ran.out
     assert "scores add up to the change of the output" in ran.out
@@ -218,9 +219,9 @@ def test_set_without_the_features_of_the_model_fails(lgan, tmp_path):
         (["--index", 200], "`--index` must be from 0 to 199, got 200: triangles has 200 graphs"),
         (["--index", -1], "`--index` must be from 0 to 199, got -1"),
         (["--index", 0, "--class", 2], "`--class` must be one of hexagons, triangles, or a number"),
-        (["--index", 0, "--method", "magic"], "must be one of integrated-gradients"),
+        (["--index", 0, "--method", "magic"], "must be one of consensus, integrated-gradients"),
         (["--index", 0, "--dataset", "MUTANG"], "Did you mean MUTAG?"),
-        (["--index", 0, "--smiles", "C"], "`--smiles` excludes `--index` and `--dataset`"),
+        (["--index", 0, "--smiles", "C"], "`--smiles` excludes SOURCE, `--index`, `--dataset`"),
         (["--index", 0, "-o", "out.gif"], "must end with .svg or .png, got 'out.gif'"),
         (["--index", 0, "-o", "."], "`--output` must be a file, but . is a folder"),
         (["--report", "."], "`--report` must be a file, but . is a folder"),

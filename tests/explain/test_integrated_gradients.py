@@ -1,3 +1,5 @@
+from functools import partial
+
 import networkx as nx
 import pytest
 import torch
@@ -13,6 +15,8 @@ from lgan.explain import integrated_gradients as module
 from lgan.explain.maskable import MaskableGraph, MaskableUnion
 from lgan.explain.masking import masked_outputs
 from lgan.zoo import GIN
+
+attribute = partial(lgan.attribute, method="integrated-gradients")
 
 
 def graph(seed: int = 0, nodes: int = 12, p: float = 0.4) -> Data:
@@ -45,7 +49,7 @@ class Products(nn.Module):
 
 def test_scores_of_a_polynomial_are_those_found_by_hand():
     path = Data(x=torch.ones(4, 1), edge_index=torch.tensor([[0, 1, 2], [1, 2, 3]]))
-    found = lgan.attribute(Products(), path, target=1, of="logit")
+    found = attribute(Products(), path, target=1, of="logit")
     # The integral of 3 alpha over [0, 1] is 3/2 for each factor.
     assert found.edge_scores.tolist() == pytest.approx([1.5, 1.5, -1])
     assert found.node_scores.tolist() == pytest.approx([0.75, 1.5, 0.25, -0.5])
@@ -58,7 +62,7 @@ def test_scores_of_a_polynomial_are_those_found_by_hand():
 @pytest.mark.parametrize("options", [{}, {"residual": True}, {"comb": "linear"}])
 def test_scores_are_complete_and_symmetric(options):
     data, model = graph(), network(**options)
-    found = lgan.attribute(model, data, target=1)
+    found = attribute(model, data, target=1)
     empty = Data(x=data.x, edge_index=data.edge_index[:, :0])
     ends = torch.cat([model(d).detach() for d in (lgan.EgoLineGraph()(empty), data)])
     outputs = (ends[:, 1] - ends[:, 0]).tolist()
@@ -75,7 +79,7 @@ def test_scores_are_complete_and_symmetric(options):
 
 def test_the_predicted_class_is_explained_by_default():
     data, model = graph(), network()
-    found = lgan.attribute(model, data)
+    found = attribute(model, data)
     assert found.target == int(model(data).argmax())
     torch.testing.assert_close(found.prediction, model(data)[0].softmax(-1).detach())
 
@@ -83,8 +87,8 @@ def test_the_predicted_class_is_explained_by_default():
 def test_log_odds_of_two_classes_are_the_difference_of_their_logits():
     data, model = graph(), network()
     path = {"path": Path(steps=64, max_steps=64)}
-    odds = lgan.attribute(model, data, 1, **path)
-    one, other = (lgan.attribute(model, data, target, of="logit", **path) for target in (1, 0))
+    odds = attribute(model, data, 1, **path)
+    one, other = (attribute(model, data, target, of="logit", **path) for target in (1, 0))
     torch.testing.assert_close(odds.edge_scores, one.edge_scores - other.edge_scores)
     assert odds.output == pytest.approx(one.output - other.output)
     assert (odds.of, one.of) == ("log-odds", "logit")
@@ -92,7 +96,7 @@ def test_log_odds_of_two_classes_are_the_difference_of_their_logits():
 
 def test_a_single_output_is_explained_as_it_is():
     data, model = graph(), lgan.LGAN(3, 8, 1, num_layers=2).double().eval()
-    found = lgan.attribute(model, data)
+    found = attribute(model, data)
     assert found.of == "logit"
     assert found.output == pytest.approx(float(model(data).detach()))
     assert found.complete
@@ -100,17 +104,17 @@ def test_a_single_output_is_explained_as_it_is():
 
 def test_log_odds_do_not_change_with_a_number_added_to_all_logits():
     data, model = graph(), lgan.LGAN(3, 8, 3, num_layers=2).double().eval()
-    before = lgan.attribute(model, data, 2, of="log-odds")
+    before = attribute(model, data, 2, of="log-odds")
     assert before.output == pytest.approx(float(torch.logit(before.prediction[2])))
     assert before.complete
     with torch.no_grad():
         model.head.weight += torch.randn(model.head.weight.size(0), 1)
-    after = lgan.attribute(model, data, 2, of="log-odds")
+    after = attribute(model, data, 2, of="log-odds")
     torch.testing.assert_close(after.edge_scores, before.edge_scores)
 
 
 def test_triangles_get_what_goes_through_the_neighbour_branch():
-    found = lgan.attribute(speaks_through_triangles_alone(), graph(1, 12, 0.6), target=0)
+    found = attribute(speaks_through_triangles_alone(), graph(1, 12, 0.6), target=0)
     pairs, scores = found.undirected()
     assert found.triangles.size(1) > 3
     # Here all goes through triangles, and each gives a third to every one of its edges.
@@ -125,7 +129,7 @@ def test_triangles_get_what_goes_through_the_neighbour_branch():
 
 def test_a_graph_without_triangles_has_no_triangle_scores():
     data = laws.data(nx.path_graph(5), torch.randn(5, 3).double())
-    found = lgan.attribute(network(), data)
+    found = attribute(network(), data)
     assert found.triangles.shape == (3, 0)
     assert found.triangle_scores.shape == (0,)
     assert found.edge_scores.abs().sum() > 0
@@ -135,7 +139,7 @@ def test_a_graph_without_triangles_has_no_triangle_scores():
 @pytest.mark.parametrize("build", [network, lambda: GIN(3, 4, 2).double()])
 def test_a_graph_without_edges_has_an_empty_explanation(nodes, build):
     data = laws.data(nx.empty_graph(nodes), torch.randn(nodes, 3).double())
-    found = lgan.attribute(build(), data)
+    found = attribute(build(), data)
     assert found.edge_scores.shape == (0,)
     assert found.node_scores.tolist() == [0] * nodes
     assert found.output == found.baseline_output
@@ -148,8 +152,8 @@ def test_compressed_graphs_are_scored_at_their_original_edges():
     x = torch.tensor([0, 0, 0, 1, 2, 2])
     model = lgan.LGAN(3, 8, 2, num_layers=2).double()
     data = laws.data(shape, x)
-    plain = lgan.attribute(model, data, target=0)
-    merged = lgan.attribute(model, lgan.EgoLineGraph(compress=True)(data), target=0)
+    plain = attribute(model, data, target=0)
+    merged = attribute(model, lgan.EgoLineGraph(compress=True)(data), target=0)
     # Twins follow one another already, so that nodes keep their numbers.
     assert torch.equal(merged.undirected()[0], plain.undirected()[0])
     torch.testing.assert_close(merged.undirected()[1], plain.undirected()[1])
@@ -168,26 +172,26 @@ def test_a_graph_of_a_union_is_explained_like_the_graph():
         num_classes=2,
     )
     model = network()
-    found = lgan.attribute(model, union.batch(torch.tensor([1])), target=0)
-    expected = lgan.attribute(model, data, target=0)
+    found = attribute(model, union.batch(torch.tensor([1])), target=0)
+    expected = attribute(model, data, target=0)
     torch.testing.assert_close(found.undirected()[1], expected.undirected()[1])
 
 
 def test_graphs_explained_together_get_the_scores_they_get_alone():
     graphs, model = [graph(s, 8 + s, 0.5) for s in range(4)], network(residual=True)
     graphs.append(laws.data(nx.empty_graph(2), torch.randn(2, 3).double()))
-    for data, found in zip(graphs, lgan.attribute(model, graphs), strict=True):
-        alone = lgan.attribute(model, data)
+    for data, found in zip(graphs, attribute(model, graphs), strict=True):
+        alone = attribute(model, data)
         torch.testing.assert_close(found.edge_scores, alone.edge_scores)
         assert (found.steps, found.complete) == (alone.steps, alone.complete)
 
 
 def test_steps_double_until_the_gap_is_small_or_the_result_says_so():
     data, model = graph(1), network()
-    coarse = lgan.attribute(model, data, path=Path(steps=2, max_steps=2, tolerance=1e-6))
+    coarse = attribute(model, data, path=Path(steps=2, max_steps=2, tolerance=1e-6))
     assert (coarse.complete, coarse.steps) == (False, 2)
     assert coarse.relative_gap > 1e-6
-    finer = lgan.attribute(model, data, path=Path(steps=2, tolerance=1e-3))
+    finer = attribute(model, data, path=Path(steps=2, tolerance=1e-3))
     assert finer.complete
     assert finer.steps > 2
     assert finer.relative_gap <= 1e-3
@@ -195,16 +199,16 @@ def test_steps_double_until_the_gap_is_small_or_the_result_says_so():
 
 def test_chunks_change_no_score(monkeypatch):
     data, model = graph(2), network()
-    whole = lgan.attribute(model, data)
+    whole = attribute(model, data)
     monkeypatch.setattr(module, "CHUNK", 300)
-    torch.testing.assert_close(lgan.attribute(model, data).edge_scores, whole.edge_scores)
+    torch.testing.assert_close(attribute(model, data).edge_scores, whole.edge_scores)
 
 
 def test_float32_models_explain_too():
     data, model = graph(), network(residual=True)
-    exact = lgan.attribute(model, data, target=0)
+    exact = attribute(model, data, target=0)
     data.x = data.x.float()
-    found = lgan.attribute(model.float(), data, target=0)
+    found = attribute(model.float(), data, target=0)
     assert found.edge_scores.dtype == torch.float32
     torch.testing.assert_close(found.edge_scores.double(), exact.edge_scores, rtol=1e-3, atol=1e-4)
 
@@ -214,11 +218,11 @@ def test_a_model_that_reads_structural_codes_gets_them():
     for name in ("pair_index", "opposite_index"):
         del data[name]
     model = network(pair_code="triangles")
-    found = lgan.attribute(model, data, target=0, of="logit")
+    found = attribute(model, data, target=0, of="logit")
     coded = lgan.EgoLineGraph(pair_code="triangles")(data)
     assert found.output == pytest.approx(float(model(coded)[0, 0].detach()), abs=1e-12)
     torch.testing.assert_close(
-        lgan.attribute(model, coded, target=0, of="logit").edge_scores, found.edge_scores
+        attribute(model, coded, target=0, of="logit").edge_scores, found.edge_scores
     )
     assert found.complete
 
@@ -226,14 +230,14 @@ def test_a_model_that_reads_structural_codes_gets_them():
 @pytest.mark.gpu
 def test_a_model_on_the_gpu_explains_a_graph_on_the_cpu():
     data, model = graph(), network(residual=True)
-    expected = lgan.attribute(model, data, target=0)
-    found = lgan.attribute(model.cuda(), data, target=0)
+    expected = attribute(model, data, target=0)
+    found = attribute(model.cuda(), data, target=0)
     torch.testing.assert_close(found.edge_scores, expected.edge_scores)
 
 
 def test_the_model_is_left_as_it_was():
     model = network().train()
-    lgan.attribute(model, graph())
+    attribute(model, graph())
     assert model.training
     assert all(p.grad is None for p in model.parameters())
 
@@ -253,7 +257,7 @@ class _OverMasks(nn.Module):
 def test_the_scores_are_those_of_captum_on_the_same_path(build):
     captum = pytest.importorskip("captum.attr")
     data, model = graph(3), build()
-    found = lgan.attribute(model, data, target=1, of="logit", path=Path(16, 16, order=16))
+    found = attribute(model, data, target=1, of="logit", path=Path(16, 16, order=16))
     mask = torch.ones(1, data.pair_index.size(1), dtype=torch.float64)
     expected = captum.IntegratedGradients(_OverMasks(model, data)).attribute(
         mask, torch.zeros_like(mask), target=1, n_steps=16, method="gausslegendre"
@@ -267,21 +271,21 @@ def test_a_model_on_weighted_messages_is_explained():
             out = x.new_zeros(x.size(0), 1).index_add(0, edge_index[1], edge_weight[:, None])
             return global_add_pool(out, batch)
 
-    found = lgan.attribute(Sum(), ToUndirected()(laws.data(nx.star_graph(3), torch.ones(4, 1))))
+    found = attribute(Sum(), ToUndirected()(laws.data(nx.star_graph(3), torch.ones(4, 1))))
     assert found.edge_scores.tolist() == pytest.approx([2] * 6)
 
 
 def test_wrong_settings_are_refused():
     with pytest.raises(ValueError, match=r"class from 0 to 1, got 2. Leave it out"):
-        lgan.attribute(network(), graph(), target=2)
+        attribute(network(), graph(), target=2)
     with pytest.raises(ValueError, match="`baseline` must be 'empty', got 'mean'"):
         Path(baseline="mean")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="`of` must be one of log-odds, logit, number, got 'odds'"):
-        lgan.attribute(network(), graph(), of="odds")  # type: ignore[arg-type]
+        attribute(network(), graph(), of="odds")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="need two classes or more"):
-        lgan.attribute(lgan.LGAN(3, 4, 1).double(), graph(), of="log-odds")
+        attribute(lgan.LGAN(3, 4, 1).double(), graph(), of="log-odds")
     with pytest.raises(ValueError, match="one class for each of 1 graphs, got 2"):
-        lgan.attribute(network(), [graph()], [0, 1])
+        attribute(network(), [graph()], [0, 1])
 
 
 def test_a_model_blind_to_its_edges_is_refused():
@@ -290,4 +294,4 @@ def test_a_model_blind_to_its_edges_is_refused():
             return global_add_pool(x, batch)
 
     with pytest.raises(TypeError, match="does not depend on its edges"):
-        lgan.attribute(Blind(), graph())
+        attribute(Blind(), graph())

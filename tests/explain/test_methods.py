@@ -116,5 +116,7 @@ def test_attribute_takes_a_method_by_name():
     assert found.gap != found.gap  # there is no sum to reach
     assert found.edge_scores.shape == (data.edge_index.size(1),)
     assert found.to_json()["gap"] is None
-    with pytest.raises(ValueError, match=r"Unknown method 'lime'. Choose one of: integrated-grad"):
+    with pytest.raises(
+        ValueError, match=r"Unknown method 'lime'. Choose one of: consensus, integrated-grad"
+    ):
         lgan.attribute(model, data, method="lime")

@@ -125,6 +125,28 @@ def test_degrees_among_the_features_are_counted_anew():
         assert score == pytest.approx(whole - log_odds(model, left))
 
 
+@pytest.mark.parametrize("level", ["none", "full"])
+def test_edges_that_are_left_keep_their_features(level):
+    def with_features(g: Data) -> Data:  # the same for both directions
+        u, v = g.x[g.edge_index]
+        return Data(x=g.x, edge_index=g.edge_index, edge_attr=u * v, num_nodes=g.num_nodes)
+
+    torch.manual_seed(0)
+    model = shake(lgan.LGAN(3, 6, 2, num_layers=2, pair_code=level, edge_dim=3))
+    data = with_features(graph(3))
+    for over in ("edges", "nodes"):
+        found = lgan.attribute(model, data, 1, method="leave-one-out", over=over)
+        whole = log_odds(model, data, level)
+        gone = [({v}, set()) for v in range(data.num_nodes)]
+        got = found.node_scores
+        if over == "edges":
+            gone = [(set(), {(u, v)}) for u, v in found.undirected()[0].t().tolist()]
+            got = found.undirected()[1]
+        left = [with_features(rebuilt(data, *each)) for each in gone]
+        expected = torch.tensor([whole - log_odds(model, g, level) for g in left]).double()
+        torch.testing.assert_close(got, expected, rtol=1e-5, atol=1e-5)
+
+
 def test_exact_shapley_values_are_the_mean_over_all_orders():
     model, data = shake(BUILDS["lgan-code"]()), laws.data(nx.cycle_graph(4), torch.randn(4, 3))
     data.x = data.x.double()

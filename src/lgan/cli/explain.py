@@ -3,7 +3,7 @@
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_args
 
 import torch
 import typer
@@ -11,25 +11,27 @@ from torch import Tensor
 
 from lgan._optional import require
 from lgan.cli import options
-from lgan.cli.screen import activity, log, print_json, reading_progress, table
+from lgan.cli.explain_source import explain_source, show_scores
+from lgan.cli.groups import SourceOptions
+from lgan.cli.screen import activity, log, print_json, reading_progress
 from lgan.cli.setup import choose_device, load_union
 from lgan.data import RawGraphs, dataset_spec, load_raw
 from lgan.experiment.explain import check_fits, explainer_of, report_of, settings_of
-from lgan.explain import GalleryItem
+from lgan.explain import FRAGMENTS, MOLECULE_FRAGMENTS
+from lgan.explain import Path as PointsOfPath
 from lgan.explain.atoms import MOLECULES, molecule_spec
 from lgan.explain.draw import check_ending, save
 from lgan.explain.explainer import class_names
 from lgan.explain.gallery import choose_for_gallery
-from lgan.explain.integrated_gradients import METHOD
-from lgan.explain.methods import METHODS
+from lgan.explain.methods import DEFAULT, METHODS
+from lgan.explain.question import Over
 from lgan.explain.report import confusion_tables
 from lgan.explain.scale import Scale
+from lgan.predictor import load_model
 from lgan.train import predict as predict_logits
 from lgan.train.checkpoint import Checkpoint
 
 __all__ = ["explain"]
-
-TOP = 5
 
 
 def _dataset(name: str | None) -> str | None:
@@ -46,7 +48,13 @@ def _method(name: str) -> str:
 
 
 def explain(
-    checkpoint: Annotated[Path, typer.Argument(help="File `model.safetensors` of `lgan train`.")],
+    checkpoint: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="File `model.safetensors` of `lgan train`.")
+    ],
+    source: Annotated[
+        str | None,
+        typer.Argument(metavar="[SOURCE]", help="What to explain, as in `lgan predict`."),
+    ] = None,
     dataset: Annotated[
         str | None,
         typer.Option(
@@ -72,10 +80,29 @@ def explain(
     target: Annotated[int | None, typer.Option(min=0, hidden=True)] = None,
     method: Annotated[
         str, typer.Option(help=f"How edges are scored: {', '.join(METHODS)}.", callback=_method)
-    ] = METHOD,
+    ] = DEFAULT,
+    over: Annotated[
+        str,
+        typer.Option(
+            help="What is taken away, by methods that do: edges, nodes, fragments.",
+            **options.one_of(get_args(Over), "word"),
+        ),
+    ] = "edges",
+    fragments: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Parts to score: {', '.join(MOLECULE_FRAGMENTS)} of molecules, "
+            f"{', '.join(FRAGMENTS)} of any graph.",
+            show_default="the groups of molecules",
+        ),
+    ] = None,
     steps: Annotated[int, typer.Option(min=2, help="Points of the path to begin with.")] = 32,
+    smiles_column: options.SmilesColumn = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Picture to write: .svg or .png.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Picture to write: .svg or .png; scores of SOURCE: .csv."
+        ),
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Report to write: one .html file.")] = None,
     gallery: Annotated[
@@ -89,14 +116,30 @@ def explain(
 ) -> None:
     """Show which edges made a model say what it says.
 
-    Examples: lgan explain runs/mutag/model.safetensors --index 7 --index 12 -o out.svg;
-    lgan explain runs/mutag/model.safetensors --smiles "Nc1ccccc1" --report out.html
+    \b
+    Examples:
+      lgan explain runs/active/model.safetensors new.csv --output scores.csv
+      lgan explain runs/mutag/model.safetensors --index 7 --index 12 -o out.svg
+      lgan explain runs/mutag/model.safetensors --smiles "Nc1ccccc1" --report out.html
     """
-    _check_usage(index, smiles, dataset, output, report)
     if target is not None:
         log.print("`--target` is now `--class`; the old name goes with the next release.")
+        explained_class = str(target)
+    _check_usage(index, smiles, dataset or source, output, report, whole=source is not None)
     place = choose_device(device)
     stored = Checkpoint.load(checkpoint)
+    if source is not None or (smiles and stored.encoder.get("featuriser")):
+        if source is not None:
+            SourceOptions(root=root, mirror=mirror).check(source)
+        how: dict[str, Any] = {"method": method, "over": over, "fragments": fragments, "seed": seed,
+                 "path": PointsOfPath(steps=steps)}  # fmt: skip
+        reading = {"root": root, "mirror": mirror, "smiles_column": smiles_column}
+        explain_source(
+            load_model(checkpoint).to(place), source or smiles, index=index,
+            target=explained_class, asked=how, reading=reading, output=output, report=report,
+            as_json=as_json,
+        )  # fmt: skip
+        return
     name = dataset or stored.dataset
     _check_packages(output, report, smiles, name)
     raw: RawGraphs | None = None
@@ -106,7 +149,7 @@ def explain(
         check_fits(stored, raw)
         _check_index(index or [], raw)
     classes = molecule_spec(name).classes if raw is None else class_names(raw)
-    wanted = _class(explained_class if target is None else str(target), classes)
+    wanted = _class(explained_class, classes)
     explainer = explainer_of(
         stored, name, device=place, seed=seed, target=wanted, method=method, steps=steps
     )
@@ -134,7 +177,7 @@ def explain(
     if as_json:
         print_json([item.to_json() for item in items])
     else:
-        _show(items)
+        show_scores(items)
 
 
 def _check_usage(
@@ -143,21 +186,23 @@ def _check_usage(
     dataset: str | None,
     output: Path | None,
     report: Path | None,
+    *,
+    whole: bool,
 ) -> None:
     if smiles and (index or dataset):
         raise typer.BadParameter(
-            "`--smiles` excludes `--index` and `--dataset`: molecules are read in the labels of "
-            "the set the model was trained on. Choose one."
+            "`--smiles` excludes SOURCE, `--index`, `--dataset`: molecules are read as those the "
+            "model was trained on. Choose one."
         )
-    if not index and not smiles and report is None:
+    if not index and not smiles and report is None and not whole:
         raise typer.BadParameter(
-            "say what to explain: `--index 7` a graph of the data set, `--smiles TEXT` a molecule, "
-            "or `--report FILE` a choice of graphs."
+            "say what to explain: a SOURCE, `--index 7` a graph of the data set, `--smiles TEXT` a "
+            "molecule, or `--report FILE` a choice of graphs."
         )
     for option, path in (("--output", output), ("--report", report)):
         if path is not None and path.is_dir():
             raise typer.BadParameter(f"`{option}` must be a file, but {path} is a folder.")
-    if output is not None:
+    if output is not None and output.suffix.lower() != ".csv":
         try:
             check_ending(output)
         except ValueError as error:
@@ -193,20 +238,3 @@ def _class(wanted: str | None, classes: tuple[str, ...]) -> int | None:
         f"`--class` must be one of {', '.join(classes)}, or a number from 0 to "
         f"{len(classes) - 1}, got {wanted!r}."
     )
-
-
-def _show(items: list[GalleryItem]) -> None:
-    rows = []
-    for item in items:
-        best = "  ".join(f"{name} {score:+.3f}" for name, score in item.picture.top(TOP))
-        rows.append([
-            item.name,
-            "" if item.truth is None else item.classes[item.truth],
-            f"{item.predicted} ({item.probability:.1%})",
-            item.picture.red,
-            best or "no edges",
-        ])  # fmt: skip
-    columns = ["graph", "class", "predicted", "scores speak", "strongest edges"]
-    sums = all(item.attribution.complete for item in items)
-    note = "scores add up to the change of the output from the graph without edges" if sums else ""
-    table("Which edges mattered", columns, rows, note)

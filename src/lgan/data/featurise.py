@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["VERSION", "FeaturisedChunk", "featurise", "joined"]
+__all__ = ["VERSION", "FeaturisedChunk", "featurise", "joined", "read_molecule"]
 
 # A change of what is computed below changes this number, and with it caches and model files.
 VERSION = 1
@@ -79,9 +79,7 @@ def featurise(
     with rdBase.BlockLogs():
         for row, structure in enumerate(structures):
             try:
-                mol = _read(structure)
-                if standardise:
-                    mol = _standard(mol)
+                mol = read_molecule(structure, standardise=standardise)
                 canonical = Chem.MolToSmiles(mol)
                 if hydrogens:
                     mol = Chem.AddHs(mol)
@@ -113,6 +111,15 @@ def featurise(
         smiles=smiles,
         errors=errors,
     )
+
+
+def read_molecule(structure: Any, *, hydrogens: bool = False, standardise: bool = False) -> Any:
+    """The RDKit molecule whose atoms, in their order, `featurise` lists."""
+    from rdkit import Chem
+
+    mol = _read(structure)
+    mol = _standard(mol) if standardise else mol
+    return Chem.AddHs(mol) if hydrogens else mol
 
 
 def joined(chunks: Sequence[FeaturisedChunk], lengths: Sequence[int]) -> FeaturisedChunk:

@@ -8,6 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from lgan.data.columns import Columns
+from lgan.data.featurise import read_molecule
 from lgan.data.molecule_features import (
     ATOM_FEATURES,
     BOND_FEATURES,
@@ -17,7 +18,7 @@ from lgan.data.molecule_features import (
 from lgan.data.molecules import Molecules
 from lgan.data.raw import RawGraphs
 
-__all__ = ["molecule_graphs"]
+__all__ = ["graph_molecule", "molecule_graphs"]
 
 
 def molecule_graphs(
@@ -27,6 +28,7 @@ def molecule_graphs(
     name: str = "molecules",
     targets: Mapping[str, Sequence[Any]] | None = None,
     columns: Mapping[str, Sequence[Any]] | None = None,
+    structures: Sequence[Any] | None = None,
 ) -> RawGraphs:
     """The graphs of molecules; their names are canonical SMILES.
 
@@ -36,6 +38,7 @@ def molecule_graphs(
         name: The name of the set.
         targets: Columns with one value per graph.
         columns: Further such columns, for groups or splits.
+        structures: What every graph was read from, see `RawGraphs`.
 
     Example:
         >>> from lgan.data.molecules import featurise_molecules
@@ -55,7 +58,27 @@ def molecule_graphs(
         rows=torch.from_numpy(molecules.rows),
         errors=molecules.errors,
         ids=molecules.smiles,
+        structures=None if structures is None else tuple(structures),
         featuriser=features.to_json(),
+    )
+
+
+def graph_molecule(raw: RawGraphs, graph: int) -> Any:
+    """The RDKit molecule that a graph was read from; its atoms are the nodes, in their order.
+
+    Example:
+        >>> from lgan.data import load_raw
+        >>> graph_molecule(load_raw(["OC", "N"]), 0).GetAtomWithIdx(0).GetSymbol()
+        'O'
+    """
+    if raw.structures is None or raw.featuriser is None:
+        raise ValueError(
+            f"The graphs of {raw.name} were not read from molecules. Read SMILES, or a table of "
+            "molecules."
+        )
+    made = MoleculeFeatures.from_json(raw.featuriser)
+    return read_molecule(
+        raw.structures[graph], hydrogens=made.hydrogens, standardise=made.standardise
     )
 
 

@@ -44,6 +44,7 @@ class MoleculeTable:
     Attributes:
         name: The name of the table.
         structures: The column that holds the molecules.
+        cells: What it holds, one cell per graph.
         molecules: The molecules; a row that does not fit its header is among their errors.
         targets: The target columns, one cell per graph.
         columns: Other columns that were asked for, one cell per graph.
@@ -51,6 +52,7 @@ class MoleculeTable:
 
     name: str
     structures: str
+    cells: list[Any]
     molecules: Molecules
     targets: dict[str, list[Any]]
     columns: dict[str, list[Any]]
@@ -155,6 +157,7 @@ def read_molecule_table(
     return MoleculeTable(
         name=name,
         structures=structures,
+        cells=per_graph[structures],
         molecules=_with_reasons(molecules, unfit),
         targets={column: per_graph[column] for column in wanted},
         columns={column: per_graph[column] for column in columns},

@@ -39,6 +39,8 @@ class RawGraphs:
         rows: The row of the source that every graph comes from; ``0, 1, …`` unless given.
         errors: The rows that could not be read, each with the reason.
         ids: What the source calls every graph: a SMILES, say.
+        structures: What every graph was computed from, as it was given: SMILES, mol blocks or
+            molecules of RDKit; see `lgan.data.molecule_graphs.graph_molecule`.
         featuriser: What made the features of nodes and pairs, with its options, where they are
             computed from something else (molecules).
         ground_truth: Whether a pair belongs to a planted motif.
@@ -68,6 +70,7 @@ class RawGraphs:
     rows: Tensor = _IN_ORDER
     errors: tuple[tuple[int, str], ...] = ()
     ids: tuple[str, ...] | None = None
+    structures: tuple[Any, ...] | None = None
     featuriser: Mapping[str, Any] | None = None
     ground_truth: Tensor | None = None
 
@@ -93,8 +96,9 @@ class RawGraphs:
         for of, columns in (("targets", self.targets), ("columns", self.columns)):
             for column, values in columns.items():
                 _check_length(f"{of}[{column!r}]", len(values), self.num_graphs)
-        if self.ids is not None:
-            _check_length("ids", len(self.ids), self.num_graphs)
+        for of, each in (("ids", self.ids), ("structures", self.structures)):
+            if each is not None:
+                _check_length(of, len(each), self.num_graphs)
 
     @staticmethod
     def numbered(
@@ -207,6 +211,10 @@ class RawGraphs:
         pairs = concat_ranges(pair_ptr[chosen], pair_length)
         shift = torch.repeat_interleave(node_ptr[:-1] - start, pair_length)
         places = chosen.tolist()
+
+        def picked(values: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+            return None if values is None else tuple(values[g] for g in places)
+
         return replace(
             self,
             node_ptr=node_ptr,
@@ -217,7 +225,8 @@ class RawGraphs:
             columns={name: [column[g] for g in places] for name, column in self.columns.items()},
             task=self._task_of_all(),
             rows=self.rows[chosen],
-            ids=None if self.ids is None else tuple(self.ids[g] for g in places),
+            ids=picked(self.ids),
+            structures=picked(self.structures),
             ground_truth=None if self.ground_truth is None else self.ground_truth[pairs],
         )
 

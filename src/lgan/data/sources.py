@@ -204,6 +204,7 @@ def _table(source: Any, how: _Reading) -> RawGraphs:
         name=table.name,
         targets=table.targets,
         columns=table.columns,
+        structures=table.cells,
     )
 
 
@@ -251,7 +252,8 @@ def _molecules(structures: list[Any], how: _Reading) -> RawGraphs:
     read = featurise_molecules(structures, how.molecules, progress=how.told(len(structures)))
     rows = read.rows.tolist()
     values = {name: [column[row] for row in rows] for name, column in how.target_values.items()}
-    return molecule_graphs(read, how.molecules, targets=values)
+    own = [structures[row] for row in rows]
+    return molecule_graphs(read, how.molecules, targets=values, structures=own)
 
 
 def _networkx(graphs: list[Any], name: str, how: _Reading) -> RawGraphs:

@@ -8,10 +8,10 @@ from torch import Tensor, nn
 
 from lgan.explain.attribution import Attribution
 from lgan.explain.fragments import Fragment, graph_fragments
-from lgan.explain.integrated_gradients import METHOD, outputs_at_ends
+from lgan.explain.integrated_gradients import outputs_at_ends
 from lgan.explain.maskable import MaskableGraph
 from lgan.explain.masking import evaluating, prepared
-from lgan.explain.methods import method_spec
+from lgan.explain.methods import DEFAULT, method_spec
 from lgan.explain.path import Path
 from lgan.explain.question import Explained, Over, Question, Recount, explained_by_default
 from lgan.graph import GraphUnion
@@ -38,7 +38,7 @@ def attribute(  # type: ignore[misc]  # the forms above leave the options out
     data: Any,
     target: Any = None,
     *,
-    method: str = METHOD,
+    method: str = DEFAULT,
     over: Over = "edges",
     fragments: Fragments | None = None,
     of: Explained | None = None,
@@ -51,10 +51,11 @@ def attribute(  # type: ignore[misc]  # the forms above leave the options out
 ) -> Attribution | list[Attribution]:
     """Which edges, nodes or fragments made a model say what it says.
 
-    The methods are those of :data:`lgan.explain.METHODS`: ``"integrated-gradients"`` over an edge
-    mask (see :mod:`lgan.explain.integrated_gradients`), ``"leave-one-out"`` and ``"shapley"`` by
-    taking parts away (see :mod:`lgan.explain.removal`), the ``"gradient"`` in the mask and its
-    size, and those it is compared with. All graphs run together, as many in a pass as fit.
+    The methods are those of :data:`lgan.explain.METHODS`: by default the ``"consensus"``, the mean
+    of the next two; ``"integrated-gradients"`` over an edge mask, whose scores add up (see
+    :mod:`lgan.explain.integrated_gradients`); ``"leave-one-out"`` and ``"shapley"`` by taking parts
+    away (see :mod:`lgan.explain.removal`); the ``"gradient"`` in the mask and its size, and those
+    it is compared with. All graphs run together, as many in a pass as fit.
 
     Several models that are stacked are explained in the same passes: scores are the mean of those
     of the members, with their spread.
@@ -91,7 +92,7 @@ def attribute(  # type: ignore[misc]  # the forms above leave the options out
         >>> import lgan, torch
         >>> from torch_geometric.data import Data
         >>> paw = Data(x=torch.ones(4, 1), edge_index=torch.tensor([[0, 0, 1, 2], [1, 2, 2, 3]]))
-        >>> found = attribute(lgan.LGAN(1, 8, 2), paw, target=1)
+        >>> found = attribute(lgan.LGAN(1, 8, 2), paw, target=1, method="integrated-gradients")
         >>> found.edge_scores.shape, found.triangles.tolist(), found.complete
         (torch.Size([4]), [[0], [1], [2]], True)
         >>> lost = attribute(lgan.LGAN(1, 8, 2), paw, method="leave-one-out", fragments="triangles")

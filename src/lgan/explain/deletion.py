@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 from lgan.explain.maskable import MaskableGraph
 from lgan.explain.masking import num_members, outputs_of, pair_code_of, reads_lines
 from lgan.explain.question import Question, as_members
-from lgan.graph import EgoLines
+from lgan.graph import EdgeFeatures, EgoLines
 from lgan.graph.segments import lengths_to_ptr, segment_ids
 
 __all__ = ["Players", "remaining_outputs"]
@@ -121,11 +121,14 @@ def _ask(
     model = question.model
     kept = [(question.graphs[g], *players[g].without(absent)) for g, absent in chunk]
     sizes = torch.cat([nodes.sum(1) for _, _, nodes in kept])
-    start, pair_parts = 0, []
+    start, pair_parts, feature_parts = 0, [], []
     for graph, pairs, nodes in kept:
-        pair_parts.append(_remaining_pairs(graph, pairs, nodes) + start)
+        ends, own = _remaining_pairs(graph, pairs, nodes)
+        pair_parts.append(ends + start)
+        feature_parts.append(_edge_features(graph.lines, own))
         start += int(nodes.sum())
     pair_index = torch.cat(pair_parts, 1)
+    features = [part for part in feature_parts if part is not None]
     data = Data(edge_index=torch.cat([pair_index, pair_index.flip(0)], 1), num_nodes=start)
     data.ptr = lengths_to_ptr(sizes)
     data.batch = segment_ids(data.ptr)
@@ -135,7 +138,12 @@ def _ask(
             degree = torch.bincount(pair_index.flatten(), minlength=start)
             data.x = question.degrees(data.x, degree)
     if reads_lines(model):
-        data.lines = EgoLines.from_pairs(pair_index, start).coded(pair_code_of(model))
+        lines = EgoLines.from_pairs(pair_index, start)
+        if len(features) == len(kept):
+            categories = kept[0][0].lines.edge_categories
+            rows = torch.arange(pair_index.size(1), device=pair_index.device)
+            lines = lines.with_edges(EdgeFeatures(torch.cat(features), rows, categories))
+        data.lines = lines.coded(pair_code_of(model))
     outputs = as_members(outputs_of(model, data), num_members(model))
     if outputs.size(1) != len(sizes):
         raise ValueError(
@@ -153,9 +161,19 @@ def _tiled(x: Tensor | None, nodes: Tensor) -> Tensor:
     return x[nodes.nonzero()[:, 1]]
 
 
-def _remaining_pairs(graph: MaskableGraph, pairs: Tensor, nodes: Tensor) -> Tensor:
-    """The edges that are left in every case, as one union ``[2, p]``, nodes numbered anew."""
+def _edge_features(lines: EgoLines, pairs: Tensor) -> Tensor | None:
+    """The features of some edges ``[p, m]``, where there are any."""
+    table = lines.edge_table
+    if table is None:
+        return None
+    return table[pairs if lines.pair_rows is None else lines.pair_rows[pairs].long()]
+
+
+def _remaining_pairs(graph: MaskableGraph, pairs: Tensor, nodes: Tensor) -> tuple[Tensor, Tensor]:
+    """The edges that are left in every case, as one union ``[2, p]`` with nodes numbered anew, and
+    which edges of the graph they are ``[p]``.
+    """
     number = torch.cumsum(nodes.flatten(), 0).view_as(nodes) - 1
     case, pair = pairs.nonzero().unbind(1)
     ends = graph.lines.pair_index.long()[:, pair]
-    return torch.stack([number[case, ends[0]], number[case, ends[1]]])
+    return torch.stack([number[case, ends[0]], number[case, ends[1]]]), pair

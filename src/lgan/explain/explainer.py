@@ -12,7 +12,7 @@ from lgan.explain.atoms import MOLECULES
 from lgan.explain.attribute import attribute
 from lgan.explain.attribution import Attribution
 from lgan.explain.gallery import GalleryItem
-from lgan.explain.integrated_gradients import METHOD
+from lgan.explain.methods import DEFAULT
 from lgan.explain.molecule import molecule_from_graph, molecule_from_smiles
 from lgan.explain.path import Path
 from lgan.graph import GraphUnion
@@ -38,7 +38,7 @@ class Explainer:
     model: nn.Module
     read: Callable[[RawGraphs], GraphUnion]
     target: int | None = None
-    method: str = METHOD
+    method: str = DEFAULT
     steps: int = 32
     seed: int = 0
     held_out: Collection[int] | None = None

@@ -45,8 +45,7 @@ class GalleryItem:
         molecule: Molecule | None = None,
     ) -> "GalleryItem":
         """An explained graph with its picture, drawn as a molecule where that is given."""
-        sure = float(attribution.prediction[attribution.predicted])
-        caption = f"predicted {classes[attribution.predicted]} ({sure:.0%})"
+        caption = f"predicted {_said(attribution, classes)}"
         if truth is not None:
             caption += f", is {classes[truth]}"
         picture = Picture.of(attribution, classes=classes, molecule=molecule, title=name)
@@ -68,7 +67,8 @@ class GalleryItem:
         """What all edges together do: red ones may be too few to turn a prediction."""
         ends = (self.attribution.baseline_output, self.attribution.output)
         start, end = (f"{value:+.2f}".replace("-", "−") for value in ends)
-        of = f"log-odds {self.picture.red}" if self.attribution.of == "log-odds" else "output"
+        names = {"log-odds": f"log-odds {self.picture.red}", "number": "number"}
+        of = names.get(self.attribution.of, "output")
         return f"{of}: {start} without edges, {end} with all"
 
     @property
@@ -82,6 +82,11 @@ class GalleryItem:
         return float(self.attribution.prediction.max())
 
     @property
+    def said(self) -> str:
+        """What is predicted, in words."""
+        return _said(self.attribution, self.classes)
+
+    @property
     def mistaken(self) -> bool:
         """Whether the prediction is known to be wrong."""
         return self.truth is not None and self.attribution.predicted != self.truth
@@ -91,6 +96,17 @@ class GalleryItem:
         plain = {"name": self.name, "classes": list(self.classes), "class": self.truth}
         plain |= {"predicted": self.attribution.predicted, "held_out": self.held_out}
         return {**plain, "node_labels": list(self.picture.labels), **self.attribution.to_json()}
+
+
+def _said(attribution: Attribution, names: tuple[str, ...]) -> str:
+    """What is predicted, in words: the likeliest class, or what is said of the target."""
+    own = float(attribution.prediction[attribution.target])
+    if attribution.of == "number":
+        return f"{own:.4g}"
+    if len(attribution.prediction) == 1 or attribution.of == "logit":
+        return f"{names[attribution.target]} {own:.0%}"
+    sure = float(attribution.prediction[attribution.predicted])
+    return f"{names[attribution.predicted]} ({sure:.0%})"
 
 
 def choose_for_gallery(

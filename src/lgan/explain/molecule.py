@@ -1,7 +1,7 @@
 """Molecules as RDKit has them, from graphs of a data set or from SMILES."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -28,7 +28,7 @@ class Molecule:
         status: ``clean`` where RDKit accepts it; ``partial`` where valences or alternating bonds
             do not work out, and only rings and aromaticity were found; ``raw`` where not even
             these were, or the set keeps no bonds.
-        labels: Node label of every atom ``[n]``.
+        labels: Node label of every atom ``[n]``, or its number in the periodic table.
         pair_index: Every bond once, as ``u < v`` in lexicographic order ``[2, P]``.
         name: What to call it.
     """
@@ -38,6 +38,18 @@ class Molecule:
     labels: Tensor
     pair_index: Tensor
     name: str
+
+    @staticmethod
+    def of_rdkit(mol: Any, name: str) -> "Molecule":
+        """A molecule of RDKit whose atoms are the nodes."""
+        pairs = sorted(sorted((b.GetBeginAtomIdx(), b.GetEndAtomIdx())) for b in mol.GetBonds())
+        return Molecule(
+            mol=mol,
+            status="clean",
+            labels=torch.tensor([atom.GetAtomicNum() for atom in mol.GetAtoms()]),
+            pair_index=torch.tensor(pairs, dtype=torch.int64).view(-1, 2).t().contiguous(),
+            name=name,
+        )
 
     @property
     def symbols(self) -> list[str]:
@@ -109,14 +121,8 @@ def molecule_from_smiles(smiles: str, dataset: str) -> Molecule:
             f"{smiles} has the atom {unknown[0]}, which no molecule of {dataset} has: a model "
             f"trained there never saw it. It knows {', '.join(label)}."
         )
-    pairs = sorted(sorted((b.GetBeginAtomIdx(), b.GetEndAtomIdx())) for b in mol.GetBonds())
-    return Molecule(
-        mol=mol,
-        status="clean",
-        labels=torch.tensor([label[atom.GetSymbol()] for atom in mol.GetAtoms()]),
-        pair_index=torch.tensor(pairs, dtype=torch.int64).view(-1, 2).t().contiguous(),
-        name=smiles,
-    )
+    labels = torch.tensor([label[atom.GetSymbol()] for atom in mol.GetAtoms()])
+    return replace(Molecule.of_rdkit(mol, smiles), labels=labels)
 
 
 def _build(

@@ -117,6 +117,8 @@ class Picture:
 def _meanings(attribution: Attribution, classes: Sequence[str] | None) -> tuple[str, str]:
     """What red and blue mean. What speaks against one of two classes speaks for the other."""
     count, target = attribution.prediction.numel(), attribution.target
+    if attribution.of == "number" and classes is not None:
+        return f"raises {classes[target]}", f"lowers {classes[target]}"
     if count == 1:
         return "raises the output", "lowers the output"
     names = [f"class {c}" for c in range(count)] if classes is None else list(classes)

@@ -114,14 +114,19 @@ class Predictor:
             stored.check_meaning(raw.name, names, raw.classes if raw.targets else stored.classes)
         return raw
 
-    def union(self, raw: RawGraphs) -> GraphUnion:
-        """Graphs as the network reads them; their targets are not looked at."""
+    def union(self, raw: RawGraphs, *, compress: bool | None = None) -> GraphUnion:
+        """Graphs as the network reads them; their targets are not looked at.
+
+        Args:
+            raw: The graphs.
+            compress: Merge true twins; as in training unless given.
+        """
         spec = MODELS[self.checkpoint.model]
         assert isinstance(spec, NetworkSpec)
         options = self.checkpoint.options
         union = self.encoder.encode(
             raw,
-            compress=self.checkpoint.compress,
+            compress=self.checkpoint.compress if compress is None else compress,
             triangles=spec.triangles,
             pair_code=str(options.get("pair_code", "none")),
             labelled=False,

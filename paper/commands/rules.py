@@ -1,0 +1,54 @@
+"""`lgan table rules`: methods of explanation on rules whose truth is known."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lgan.cli import options
+from lgan.cli.screen import activity
+from paper.commands.tabular import Format, show
+
+__all__ = ["rules"]
+
+
+def rules(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Rules, see `paper/rules.py`.", show_default="all")
+    ] = None,
+    form: Format = None,
+    as_json: options.Json = False,
+    molecules: Annotated[
+        list[Path] | None,
+        typer.Option(help="Table with a column `smiles` to draw molecules from; several times."),
+    ] = None,
+    models: Annotated[
+        Path, typer.Option(help="Folder that keeps models and scores between runs.")
+    ] = Path("runs/rules"),
+    seeds: Annotated[int, typer.Option(min=1, help="Ensembles for each rule.")] = 2,
+    limit: Annotated[int, typer.Option(min=1, help="Molecules explained for each.")] = 30,
+    only_show: Annotated[
+        bool, typer.Option("--show", help="Measure nothing, show the record there is.")
+    ] = False,
+    output: Annotated[Path, typer.Option(help="The record.")] = Path("results/explain/rules.json"),
+) -> None:
+    """Train ensembles on rules such as "an acid and a methoxy group", explain, and score that.
+
+    Examples: lgan table rules --molecules HIV.csv --molecules Tox21.csv; lgan table rules --show
+    """
+    from paper.rule_scores import rule_grids, save_record, score_rules
+    from paper.rules import RULES, draw_molecules
+
+    if not only_show:
+        if not molecules:
+            raise typer.BadParameter("say where molecules are from: `--molecules HIV.csv`.")
+        with activity() as tell:
+            drawn = draw_molecules(names or RULES, molecules)
+            record = score_rules(drawn, models, seeds=range(seeds), limit=limit, progress=tell)
+        save_record(record, output)
+    if not output.is_file():
+        raise ValueError(
+            f"There is no record {output}. Make one with `lgan table rules --molecules HIV.csv`."
+        )
+    show(rule_grids(json.loads(output.read_text())), form, as_json=as_json)

@@ -1,0 +1,154 @@
+"""`lgan explain MODEL SOURCE`: scores of whatever a model reads, as a table, pictures, a file."""
+
+import csv
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from lgan.cli.screen import activity, log, note, print_json, table
+from lgan.data import RawGraphs, replaced
+from lgan.data.molecule_graphs import graph_molecule
+from lgan.data.tables import safe_cell
+from lgan.explain import Attribution, GalleryItem, Molecule, Scale, save
+from lgan.explain.fragment_table import FragmentRow, fragment_table
+from lgan.predictor import Predictor
+from lgan.predictor.explaining import SCORE_COLUMNS, explain_graphs, score_rows
+
+__all__ = ["explain_source", "show_scores"]
+
+# Edges of a graph, and fragments of a set for and against, that are shown on the screen.
+TOP = 5
+# Graphs that are explained together: enough to fill a pass, few enough to be told.
+TOGETHER = 64
+SHOWN = 20
+
+
+def explain_source(
+    predictor: Predictor,
+    source: Any,
+    *,
+    index: list[int] | None,
+    target: str | None,
+    asked: dict[str, Any],
+    reading: dict[str, Any],
+    output: Path | None,
+    report: Path | None,
+    as_json: bool,
+) -> None:
+    """Explain a source with the model's own encoder, and write or show what was found."""
+    if report is not None:
+        raise typer.BadParameter(
+            "`--report` is of the set a model was trained on. Leave SOURCE out, or write the "
+            "scores (`-o scores.csv`) or pictures (`-o out.svg`)."
+        )
+    raw = _chosen(predictor.read(source, **reading), index)
+    if target is None and predictor.task.kind == "binary":
+        target = predictor.task.classes[1]  # one class for a whole table
+    found: list[Attribution] = []
+    with activity() as tell:
+        for first in range(0, raw.num_graphs, TOGETHER):
+            tell(f"explaining {first + 1} of {raw.num_graphs}")
+            part = raw.select(range(first, min(first + TOGETHER, raw.num_graphs)))
+            found += explain_graphs(predictor, part, target=target, **asked)
+    if raw.errors:
+        note(f"{len(raw.errors):,} rows cannot be read and have no scores.")
+    items = [_item(predictor, raw, g, each) for g, each in enumerate(found)]
+    if output is not None and output.suffix.lower() == ".csv":
+        _write(output, predictor, raw, found)
+        note(f"scores: {output}")
+    elif output is not None:
+        shared = Scale.joint(item.picture.scale for item in items)
+        save([item.picture.on_scale(shared) for item in items], output)
+        log.print(f"picture: {output}", soft_wrap=True, markup=False, highlight=False)
+    rows = fragment_table(found)
+    if as_json:
+        plain = [_finite(asdict(row)) for row in rows]
+        print_json({"graphs": [item.to_json() for item in items], "fragments": plain})
+        return
+    if output is None:
+        show_scores(items[:SHOWN])
+    if rows:
+        _show_fragments(rows, predictor, found)
+
+
+def show_scores(items: list[GalleryItem]) -> None:
+    """The strongest edges of every graph."""
+    rows = []
+    for item in items:
+        best = "  ".join(f"{name} {score:+.3f}" for name, score in item.picture.top(TOP))
+        rows.append([
+            item.name,
+            "" if item.truth is None else item.classes[item.truth],
+            item.said,
+            item.picture.red,
+            best or "no edges",
+        ])  # fmt: skip
+    columns = ["graph", "class", "predicted", "scores speak", "strongest edges"]
+    sums = all(item.attribution.complete for item in items)
+    told = "scores add up to the change of the output from the graph without edges" if sums else ""
+    table("Which edges mattered", columns, rows, told)
+
+
+def _chosen(raw: RawGraphs, index: list[int] | None) -> RawGraphs:
+    """The graphs of some rows, or all."""
+    if not index:
+        return raw
+    place = {row: graph for graph, row in enumerate(raw.rows.tolist())}
+    wrong = [row for row in index if row not in place]
+    if wrong:
+        raise typer.BadParameter(
+            f"`--index` must name rows of {raw.name} that can be read, counted from 0, got "
+            f"{wrong[0]}; it has {raw.num_graphs + len(raw.errors)} rows."
+        )
+    return raw.select([place[row] for row in index])
+
+
+def _item(predictor: Predictor, raw: RawGraphs, graph: int, found: Attribution) -> GalleryItem:
+    task = predictor.task
+    name = f"{raw.name} {int(raw.rows[graph])}" if raw.ids is None else raw.ids[graph]
+    molecule = None
+    if raw.structures is not None and raw.featuriser is not None:
+        molecule = Molecule.of_rdkit(graph_molecule(raw, graph), name)
+    names = task.classes if task.has_classes else task.targets
+    return GalleryItem.of(found, names, name=name, molecule=molecule)
+
+
+def _write(path: Path, predictor: Predictor, raw: RawGraphs, found: list[Attribution]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replaced(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, SCORE_COLUMNS)
+        writer.writeheader()
+        for row in score_rows(raw, found, predictor.task):
+            writer.writerow({key: safe_cell(_blank(value)) for key, value in row.items()})
+
+
+def _show_fragments(
+    rows: list[FragmentRow], predictor: Predictor, found: list[Attribution]
+) -> None:
+    targets = {each.target for each in found}
+    if len(targets) > 1:
+        note("fragments are not compared: graphs are explained for different classes (`--class`).")
+        return
+    names = predictor.task.classes if predictor.task.has_classes else predictor.task.targets
+    shown = rows if len(rows) <= 2 * TOP else [*rows[:TOP], *rows[-TOP:]]
+    table(
+        f"Fragments for and against {names[targets.pop()]}",
+        ["fragment", "graphs", "occurrences", "mean score", "standard error", "same sign"],
+        [
+            [r.fragment, f"{r.graphs}", f"{r.occurrences}", f"{r.mean:+.3f}", f"{r.error:.3f}",
+             f"{r.agree:.0%}"]
+            for r in shown
+        ],
+        "" if len(shown) == len(rows) else f"{len(rows) - len(shown)} more between them",
+    )  # fmt: skip
+
+
+def _blank(value: Any) -> Any:
+    return "" if isinstance(value, float) and math.isnan(value) else value
+
+
+def _finite(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: None if value != value else value for key, value in row.items()}

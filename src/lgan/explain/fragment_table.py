@@ -1,0 +1,63 @@
+"""Which fragments speak for and against something, over many explained graphs."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import sqrt
+from statistics import fmean
+
+from lgan.explain.attribution import Attribution
+
+__all__ = ["FragmentRow", "fragment_table"]
+
+
+@dataclass(frozen=True)
+class FragmentRow:
+    """A fragment that occurs in explained graphs.
+
+    Attributes:
+        fragment: Its name.
+        graphs: Graphs that have it.
+        occurrences: How often it occurs in them.
+        mean: Mean score of an occurrence: above 0 it speaks for what is explained, below against.
+        error: Standard error of the mean; NaN for a single occurrence.
+        agree: Share of the occurrences whose score has the sign of the mean.
+    """
+
+    fragment: str
+    graphs: int
+    occurrences: int
+    mean: float
+    error: float
+    agree: float
+
+
+def fragment_table(found: Iterable[Attribution], *, least: int = 2) -> list[FragmentRow]:
+    """The fragments of many graphs, explained for the same output, from those that speak most for
+    it to those that speak most against it.
+
+    Args:
+        found: Explained graphs with their fragments.
+        least: Graphs a fragment must occur in.
+    """
+    scores: dict[str, list[float]] = {}
+    graphs: dict[str, set[int]] = {}
+    for number, attribution in enumerate(found):
+        values = attribution.fragment_scores.tolist()
+        for fragment, score in zip(attribution.fragments, values, strict=True):
+            scores.setdefault(fragment.name, []).append(score)
+            graphs.setdefault(fragment.name, set()).add(number)
+    rows = [
+        _row(name, len(graphs[name]), values)
+        for name, values in scores.items()
+        if len(graphs[name]) >= least
+    ]
+    return sorted(rows, key=lambda row: (-row.mean, row.fragment))
+
+
+def _row(name: str, graphs: int, scores: list[float]) -> FragmentRow:
+    mean, count = fmean(scores), len(scores)
+    error = float("nan")
+    if count > 1:
+        error = sqrt(sum((s - mean) ** 2 for s in scores) / (count - 1) / count)
+    agree = sum((s >= 0) == (mean >= 0) for s in scores) / count
+    return FragmentRow(name, graphs, count, mean, error, agree)
