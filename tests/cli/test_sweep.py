@@ -40,6 +40,7 @@ def test_a_search_ends_with_a_record_and_goes_on_when_told(lgan, tmp_path, space
     assert not any(word.startswith("lr_halving=") for word in command)  # as by default
     again = lgan(*command, "--device", "cpu", "--output", "again", "--json")
     won = {**found.head.fixed, **found.winner.params}
+    assert won.pop("edge_features") == "none"  # of which a record says nothing
     assert {**again.json["model"], **again.json["config"]}.items() >= won.items()
     assert again.json["results"]["gin"]["mean"] == pytest.approx(found.winner.value)
 
