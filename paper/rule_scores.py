@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import torch
+from lgan.explain.provenance import typed_command
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from lgan.data import Encoder, load_raw, replaced
 from lgan.explain import Path as PointsOfPath
 from lgan.explain import attribute, molecule_fragments
-from lgan.explain.provenance import typed_command
 from lgan.nn import LGAN
 from lgan.train import TrainConfig, predict
 from lgan.train.environment import environment

@@ -36,6 +36,13 @@ def test_a_regression_explains_its_number_in_the_units_of_the_target():
     torch.testing.assert_close(found.edge_scores, 4 * plain.edge_scores)
 
 
+def test_a_predictor_explains_rows_where_they_are():
+    model = predictor(["no", "yes", "no", "yes", "yes"])
+    with pytest.warns(UserWarning, match="1 of 5 rows cannot be read"):
+        found = model.explain(SMILES, target="yes", method="gradient")
+    assert [None if each is None else each.num_nodes for each in found] == [3, 9, 10, None, 5]
+
+
 def test_the_output_is_named_or_numbered():
     several = Task("multilabel", ("a", "b"), ("no", "yes"))
     assert explained_output_of(several, "b") == explained_output_of(several, "1") == 1

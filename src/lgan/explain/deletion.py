@@ -19,8 +19,10 @@ from lgan.graph.segments import lengths_to_ptr, segment_ids
 
 __all__ = ["Players", "remaining_outputs"]
 
-# Nodes and pairs of all members in one pass; bounds memory, not results.
-CHUNK = 1 << 19
+# Nodes and pairs in one pass; bounds memory, not results. On the CPU so few that what passes
+# between the layers of ten members stays close: twice as fast as with all that fits.
+CHUNK = 1 << 12
+CHUNK_ELSEWHERE = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +96,10 @@ def remaining_outputs(
     Returns:
         For each graph the outputs ``[K, S, C]``.
     """
-    members = num_members(question.model)
     found: list[list[Tensor]] = [[] for _ in question.graphs]
     chunk: list[tuple[int, Tensor]] = []
-    room = most = CHUNK // max(members, 1)
+    on_cpu = all(graph.edge_index.device.type == "cpu" for graph in question.graphs)
+    room = most = CHUNK if on_cpu else CHUNK_ELSEWHERE
     for g, (graph, cases) in enumerate(zip(question.graphs, absent, strict=True)):
         load = graph.num_nodes + graph.num_pairs + graph.lines.opposite_index.numel() + 1
         for part in cases.split(max(1, most // load)):

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from lgan.catalogue import DATASETS
 from lgan.data import Encoder, RawGraphs, feature_names, load_raw
 from lgan.data.molecule_features import MoleculeFeatures
+from lgan.explain.attribution import Attribution
 from lgan.graph import GraphUnion
 from lgan.predictor.graph_keys import graph_keys
 from lgan.task import TargetScale, Task
@@ -101,6 +102,25 @@ class Predictor:
         finally:
             hook.remove()
         return _placed(raw, torch.cat(seen).double())
+
+    def explain(
+        self, source: Any, *, reading: Mapping[str, Any] | None = None, **asked: Any
+    ) -> list[Attribution | None]:
+        """Which edges, nodes and fragments made the model say what it says of every row.
+
+        Args:
+            source: A list of SMILES or of graphs, a table, a path, a name.
+            reading: Options of :func:`lgan.data.load_raw`.
+            asked: ``target``, ``method``, ``over``, ``fragments`` and further options, see
+                :func:`lgan.predictor.explaining.explain_graphs`.
+        """
+        from lgan.predictor.explaining import explain_graphs  # which needs this class
+
+        raw = _told(self.read(source, **(reading or {})))
+        placed: list[Attribution | None] = [None] * (raw.num_graphs + len(raw.errors))
+        for row, found in zip(raw.rows.tolist(), explain_graphs(self, raw, **asked), strict=True):
+            placed[row] = found
+        return placed
 
     def read(self, source: Any, **reading: Any) -> RawGraphs:
         """The graphs of a source, with the features the model was trained with."""
