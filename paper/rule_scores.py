@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from lgan.explain.provenance import typed_command
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -17,7 +16,7 @@ from lgan.explain import Path as PointsOfPath
 from lgan.explain import attribute, molecule_fragments
 from lgan.nn import LGAN
 from lgan.train import TrainConfig, predict
-from lgan.train.environment import environment
+from lgan.train.environment import environment, typed_command
 from lgan.train.jobs import Job, Variant, model_seed
 from lgan.train.loop import train_together
 from lgan.train.stack import drawn, stack
