@@ -1,9 +1,15 @@
+import itertools
+import random
+import time
+
 import networkx as nx
+import numpy as np
 import pytest
 import torch
 
 from lgan.graph import EgoLines, undirected_pairs
-from lgan.graph.rings import RingSearch, ring_counts
+from lgan.graph.rings import SAMPLE, SHARE, RingSearch, ring_counts
+from lgan.graph.rings_numba import sampled_steps
 
 
 def _pairs(graph: nx.Graph) -> torch.Tensor:
@@ -66,6 +72,53 @@ def test_a_code_that_takes_too_long_says_what_to_choose(monkeypatch):
     monkeypatch.setattr("lgan.graph.rings.MAX_STEPS", 100)
     with pytest.raises(ValueError, match=r"more than 100 steps\. Choose another pair code"):
         ring_counts(_pairs(nx.complete_bipartite_graph(6, 6)), torch.ones(12), 8)
+
+
+def _steps(search, longest):
+    from lgan.graph.rings_numba import list_rings
+
+    none, nothing = np.empty(0, np.int32), np.empty(0, np.int64)
+    roots = (0, search.ptr.size - 1)
+    return list_rings(
+        search.ptr, search.node, search.pair, roots, longest, 1 << 40, none, none, none, nothing,
+        np.empty((0, 0), np.int64),
+    )[2]  # fmt: skip
+
+
+def test_the_sample_of_all_first_edges_is_the_search():
+    graph = nx.gnp_random_graph(40, 0.2, seed=1)
+    search = RingSearch(_pairs(graph), 40, 8, advice="")
+    root = np.repeat(np.arange(40), np.diff(search.ptr))
+    first = np.flatnonzero(search.node > root)
+    starts = np.stack([root[first], first], axis=1)
+    graph_of = (search.ptr, search.node, search.pair)
+    assert sampled_steps(*graph_of, starts, 8, 1 << 40) == _steps(search, 8)
+    # A walk that is cut off leaves nothing behind that the next one would see.
+    assert sampled_steps(*graph_of, starts, 8, 3) == 3 * first.size
+
+
+def test_dense_sets_are_refused_at_once():
+    # Papers of six authors each, as in COLLAB: cliques that overlap, in a thousand graphs.
+    chance, graph = random.Random(0), nx.Graph()
+    for _ in range(60):
+        graph.add_edges_from(itertools.combinations(chance.sample(range(100), 6), 2))
+    graph = nx.convert_node_labels_to_integers(graph)
+    copies = [_pairs(graph) + i * len(graph) for i in range(1000)]
+    ones = torch.ones(1000 * len(graph), dtype=torch.int64)
+    ring_counts(_pairs(nx.cycle_graph(8)), ones[:8], 8)  # compile
+    begin = time.perf_counter()
+    with pytest.raises(ValueError, match=r"takes more than 17,179,869,184 steps\. Choose another"):
+        ring_counts(torch.cat(copies, 1), ones, 8)
+    assert time.perf_counter() - begin < 1
+
+
+def test_what_the_search_can_do_is_never_refused():
+    """Sets from sparse to dense, each with the steps that it takes and not one to spare."""
+    for seed, (n, p) in enumerate([(40, 0.08), (30, 0.2), (20, 0.4)]):
+        graph = nx.disjoint_union_all(nx.gnp_random_graph(n, p, seed=seed + i) for i in range(80))
+        search = RingSearch(_pairs(graph), len(graph), 8, advice="")
+        assert search.node.size > 2 * SAMPLE * SHARE  # else nothing is drawn
+        search.count(max_steps=_steps(search, 8))
 
 
 def test_a_ring_has_three_nodes_or_more():

@@ -13,6 +13,11 @@ __all__ = ["MAX_RINGS", "MAX_STEPS", "RingSearch", "ring_counts"]
 MAX_RINGS = 1 << 24
 # Steps of the search, about a minute: a graph can have many long paths and yet few rings.
 MAX_STEPS = 1 << 34
+# First edges of the search that are tried before it begins; each may take so many times its share
+# of the steps allowed.
+SAMPLE, SHARE = 512, 8
+# How sure a refusal must be that follows from the sample: wrong once in a billion sets.
+DOUBT = 1e-9
 # Parts of the search between which progress is told.
 PARTS = 64
 NO_LIMIT = int(np.iinfo(np.int64).max)
@@ -87,6 +92,7 @@ class RingSearch:
     ) -> tuple[int, int]:
         from lgan.graph.rings_numba import list_rings
 
+        self._refuse_hopeless(max_steps)
         start, length, member = room
         rings = edges = steps = 0
         for i in range(len(self.parts) - 1):
@@ -102,12 +108,36 @@ class RingSearch:
                     f"the limit of {max_rings:,}. {self.advice}"
                 )
             if steps > max_steps:
-                raise ValueError(
-                    f"{self.name}: the search for rings of up to {self.longest} nodes takes more "
-                    f"than {max_steps:,} steps. {self.advice}"
-                )
+                raise self._too_long(max_steps)
             progress((i + 1) / (len(self.parts) - 1))
         return rings, edges
+
+    def _refuse_hopeless(self, max_steps: int) -> None:
+        """Raise at once what the search would find out after ``max_steps``, where a sample tells.
+
+        The search begins with every edge once. Some of them are drawn and followed, no further
+        than some steps; what they take on average, less what chance could have added (Hoeffding's
+        inequality), is a lower bound on what all edges take.
+        """
+        from lgan.graph.rings_numba import sampled_steps
+
+        root = np.repeat(np.arange(self.ptr.size - 1), np.diff(self.ptr))
+        first = np.flatnonzero(self.node > root)
+        most = SHARE * max_steps // max(first.size, 1)
+        if first.size <= SAMPLE * SHARE:  # the sample would take as long as the search
+            return
+        drawn = np.random.default_rng(0x516).choice(first, SAMPLE, replace=False)
+        starts = np.stack([root[drawn], drawn], axis=1)
+        total = sampled_steps(self.ptr, self.node, self.pair, starts, self.longest, most)
+        chance = most * np.sqrt(-np.log(DOUBT) / (2 * SAMPLE))
+        if (total / SAMPLE - chance) * first.size > max_steps:
+            raise self._too_long(max_steps)
+
+    def _too_long(self, max_steps: int) -> ValueError:
+        return ValueError(
+            f"{self.name}: the search for rings of up to {self.longest} nodes takes more "
+            f"than {max_steps:,} steps. {self.advice}"
+        )
 
 
 def ring_counts(pair_index: Tensor, multiplicity: Tensor, longest: int) -> Tensor:

@@ -8,7 +8,7 @@ from lgan.ops.jit import njit
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["list_rings"]
+__all__ = ["list_rings", "sampled_steps"]
 
 
 @njit(nogil=True, cache=True)
@@ -49,12 +49,8 @@ def list_rings(
         Cycles, their edges, and steps; all counted to the end even where there is no room, unless
         the budget is spent.
     """
-    num_nodes = ptr.size - 1
-    to_root = np.full(num_nodes, -1, np.int64)  # the edge to the root, where there is one
-    blocked = np.zeros(num_nodes, np.int32)  # inner nodes of the path that are adjacent
-    path, edge = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    around = np.empty(longest, np.int64)  # the weights of a cycle, from the root on
-    place = np.empty(longest, np.int64)  # the next neighbour to try, for each node of the path
+    to_root, blocked = _untouched(ptr)
+    path = np.empty((4, longest), np.int64)
     rings, edges, steps = 0, 0, 0
     for root in range(roots[0], roots[1]):
         for e in range(ptr[root], ptr[root + 1]):
@@ -62,54 +58,125 @@ def list_rings(
         for first in range(ptr[root], ptr[root + 1]):
             if node[first] < root:
                 continue
-            path[0], edge[0], place[0] = node[first], pair[first], ptr[node[first]]
-            depth = 0
-            while depth >= 0:
-                end = path[depth]
-                if place[depth] == ptr[end + 1]:
-                    depth -= 1
-                    if depth >= 0:
-                        for e in range(ptr[path[depth]], ptr[path[depth] + 1]):
-                            blocked[node[e]] -= 1
-                    continue
-                e = place[depth]
-                place[depth] += 1
-                steps += 1
-                if steps > budget:
-                    return rings, edges, steps
-                new = node[e]
-                if new <= root or blocked[new] > 0 or (depth > 0 and new == path[depth - 1]):
-                    continue
-                if to_root[new] >= 0:
-                    if new > path[0]:
-                        size = depth + 3
-                        if rings < start.size and edges + size <= member.size:
-                            start[rings], length[rings] = root, size
-                            for i in range(depth + 1):
-                                member[edges + i] = edge[i]
-                            member[edges + depth + 1] = pair[e]
-                            member[edges + depth + 2] = to_root[new]
-                        if on_edge.size > 0:
-                            around[0], around[size - 1] = weight[root], weight[new]
-                            for i in range(depth + 1):
-                                around[i + 1] = weight[path[i]]
-                            for i in range(depth + 1):
-                                on_edge[edge[i], size] += _others(around, size, i)
-                            on_edge[pair[e], size] += _others(around, size, depth + 1)
-                            on_edge[to_root[new], size] += _others(around, size, depth + 2)
-                        rings += 1
-                        edges += size
-                    continue
-                # The root, the path, this node and one that closes the cycle.
-                if depth + 4 > longest:
-                    continue
-                for inner in range(ptr[end], ptr[end + 1]):
-                    blocked[node[inner]] += 1
-                steps += 2 * (ptr[end + 1] - ptr[end])  # and back again
-                depth += 1
-                path[depth], edge[depth], place[depth] = new, pair[e], ptr[new]
+            more = _walk(
+                ptr, node, pair, root, first, longest, budget - steps, to_root, blocked, path,
+                start[rings:], length[rings:], member[edges:], weight, on_edge,
+            )  # fmt: skip
+            rings, edges, steps = rings + more[0], edges + more[1], steps + more[2]
+            if steps > budget:
+                return rings, edges, steps
         for e in range(ptr[root], ptr[root + 1]):
             to_root[node[e]] = -1
+    return rings, edges, steps
+
+
+@njit(nogil=True, cache=True)
+def sampled_steps(
+    ptr: Array, node: Array, pair: Array, starts: Array, longest: int, budget: int
+) -> int:
+    """Steps of the same search from some first edges, at most ``budget`` counted for each.
+
+    Args:
+        ptr: Where the neighbours of each node begin.
+        node: Neighbours, increasing for each node.
+        pair: The edge to each neighbour.
+        starts: Roots and places of a larger neighbour in ``node`` ``[S, 2]``.
+        longest: Nodes of the longest cycle.
+        budget: Steps to count at most for one start.
+    """
+    to_root, blocked = _untouched(ptr)
+    path = np.empty((4, longest), np.int64)
+    none, nothing, total = np.empty(0, np.int32), np.empty(0, np.int64), 0
+    no_edges = np.empty((0, 0), np.int64)
+    for i in range(starts.shape[0]):
+        root, first = starts[i]
+        for e in range(ptr[root], ptr[root + 1]):
+            to_root[node[e]] = pair[e]
+        _, _, steps = _walk(
+            ptr, node, pair, root, first, longest, budget, to_root, blocked, path,
+            none, none, none, nothing, no_edges,
+        )  # fmt: skip
+        total += min(steps, budget)
+        for e in range(ptr[root], ptr[root + 1]):
+            to_root[node[e]] = -1
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _untouched(ptr: Array) -> tuple[Array, Array]:
+    """For every node: the edge to the root, where there is one, and how many inner nodes of the
+    path are adjacent.
+    """
+    return np.full(ptr.size - 1, -1, np.int64), np.zeros(ptr.size - 1, np.int32)
+
+
+@njit(nogil=True, cache=True)
+def _walk(
+    ptr: Array,
+    node: Array,
+    pair: Array,
+    root: int,
+    first: int,
+    longest: int,
+    budget: int,
+    to_root: Array,
+    blocked: Array,
+    state: Array,
+    start: Array,
+    length: Array,
+    member: Array,
+    weight: Array,
+    on_edge: Array,
+) -> tuple[int, int, int]:
+    """The cycles of one root and one first edge; ``blocked`` is left as it was found."""
+    path, edge = state[0], state[1]
+    place = state[2]  # the next neighbour to try, for each node of the path
+    around = state[3]  # the weights of a cycle, from the root on
+    rings, edges, steps = 0, 0, 0
+    path[0], edge[0], place[0] = node[first], pair[first], ptr[node[first]]
+    depth = 0
+    while depth >= 0:
+        end = path[depth]
+        if place[depth] == ptr[end + 1] or steps > budget:
+            depth -= 1
+            if depth >= 0:
+                for e in range(ptr[path[depth]], ptr[path[depth] + 1]):
+                    blocked[node[e]] -= 1
+            continue
+        e = place[depth]
+        place[depth] += 1
+        steps += 1
+        new = node[e]
+        if new <= root or blocked[new] > 0 or (depth > 0 and new == path[depth - 1]):
+            continue
+        if to_root[new] >= 0:
+            if new > path[0]:
+                size = depth + 3
+                if rings < start.size and edges + size <= member.size:
+                    start[rings], length[rings] = root, size
+                    for i in range(depth + 1):
+                        member[edges + i] = edge[i]
+                    member[edges + depth + 1] = pair[e]
+                    member[edges + depth + 2] = to_root[new]
+                if on_edge.size > 0:
+                    around[0], around[size - 1] = weight[root], weight[new]
+                    for i in range(depth + 1):
+                        around[i + 1] = weight[path[i]]
+                    for i in range(depth + 1):
+                        on_edge[edge[i], size] += _others(around, size, i)
+                    on_edge[pair[e], size] += _others(around, size, depth + 1)
+                    on_edge[to_root[new], size] += _others(around, size, depth + 2)
+                rings += 1
+                edges += size
+            continue
+        # The root, the path, this node and one that closes the cycle.
+        if depth + 4 > longest:
+            continue
+        for inner in range(ptr[end], ptr[end + 1]):
+            blocked[node[inner]] += 1
+        steps += 2 * (ptr[end + 1] - ptr[end])  # and back again
+        depth += 1
+        path[depth], edge[depth], place[depth] = new, pair[e], ptr[new]
     return rings, edges, steps
 
 
