@@ -96,6 +96,10 @@ CHOICES: dict[str, dict[str, Any]] = {
     "batch norm, all": {
         "norm": "batch", "include_input": True, "head_layers": 2, "pair_code": "rings",
     },
+    "recipe": {"norm": "batch", "dropout": 0.0, "average": 0.8},
+    "recipe, rings": {"norm": "batch", "dropout": 0.0, "average": 0.8, "pair_code": "rings"},
+    "recipe, no average, rings": {"norm": "batch", "dropout": 0.0, "pair_code": "rings"},
+    "recipe, gin": {"norm": "batch", "dropout": 0.0, "average": 0.8, "model": "gin"},
     "gin": {"model": "gin"},
     "gin batch norm": {"model": "gin", "norm": "batch"},
 }  # fmt: skip
