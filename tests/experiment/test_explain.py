@@ -41,5 +41,5 @@ def test_a_report_tells_how_it_was_made():
     explainer = explainer_of(stored(), "triangles")
     items = explainer.graphs(load_raw("triangles"), [3])
     facts = report_of(stored(), "triangles", explainer, items).facts
-    assert facts["method"].startswith("integrated-gradients: Sundararajan")
+    assert facts["method"].startswith("consensus: the mean of")
     assert facts["model"] == "lgan, width 8, num_layers 2, readout sum, residual True"
