@@ -6,11 +6,12 @@ from typing import Any, overload
 import torch
 from torch import Tensor, nn
 
+from lgan import ops
 from lgan.explain.attribution import Attribution
 from lgan.explain.fragments import Fragment, graph_fragments
 from lgan.explain.integrated_gradients import outputs_at_ends
 from lgan.explain.maskable import MaskableGraph
-from lgan.explain.masking import evaluating, prepared
+from lgan.explain.masking import device_of, evaluating, prepared
 from lgan.explain.methods import DEFAULT, method_spec
 from lgan.explain.path import Path
 from lgan.explain.question import Explained, Over, Question, Recount, explained_by_default
@@ -104,7 +105,7 @@ def attribute(  # type: ignore[misc]  # the forms above leave the options out
     spec, path = method_spec(method), path or Path()
     if not given:
         return []
-    with evaluating(model):
+    with evaluating(model), ops.model_threads(device_of(model)):
         graphs = prepared(model, given)
         ends = outputs_at_ends(model, graphs)
         default = explained_by_default(ends[0].size(-1), task)

@@ -26,6 +26,7 @@ from lgan.nn import LGAN, LGANConv
 from lgan.nn.linear import Linear
 
 __all__ = [
+    "device_of",
     "dtype_of",
     "evaluating",
     "masked_outputs",
@@ -40,8 +41,9 @@ __all__ = [
 def prepared(model: nn.Module, graphs: Sequence[Any]) -> list[MaskableGraph]:
     """Graphs in the form the methods work on, with what the model reads and where it is."""
     graphs = [MaskableGraph.of(graph, pair_code=pair_code_of(model)) for graph in graphs]
-    device = next((p.device for p in model.parameters()), None)
-    return graphs if device is None else [graph.to(device) for graph in graphs]
+    if next(model.parameters(), None) is None:  # a model without weights is where its graphs are
+        return graphs
+    return [graph.to(device_of(model)) for graph in graphs]
 
 
 def num_members(model: nn.Module) -> int:
@@ -188,6 +190,11 @@ def evaluating(model: nn.Module) -> Iterator[None]:
         yield
     finally:
         model.train(was_training)
+
+
+def device_of(model: nn.Module) -> torch.device:
+    """Where a model computes; the CPU for one without weights."""
+    return next((p.device for p in model.parameters()), torch.device("cpu"))
 
 
 def dtype_of(model: nn.Module) -> torch.dtype:
