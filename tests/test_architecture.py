@@ -15,7 +15,7 @@ ROWS = [
     {"paper"},
     {"benchmarks"},
     {"cli"},
-    {"sweep"},
+    {"sweep", "estimator"},
     {"experiment"},
     {"predictor"},
     {"train", "zoo", "explain"},

@@ -8,6 +8,7 @@ from lgan._version import __version__
 if TYPE_CHECKING:
     from lgan import wl, zoo
     from lgan.data import EgoLineGraph, load, scaffolds
+    from lgan.estimator import LGANClassifier, LGANRegressor
     from lgan.explain.attribute import attribute
     from lgan.explain.attribution import Attribution
     from lgan.graph import EgoLines, GraphUnion, triangles
@@ -22,7 +23,9 @@ __all__ = [
     "EgoLineGraph",
     "EgoLines",
     "GraphUnion",
+    "LGANClassifier",
     "LGANConv",
+    "LGANRegressor",
     "Predictor",
     "TrainConfig",
     "__version__",
@@ -40,6 +43,7 @@ __all__ = [
 # Everything is read on first use: torch alone takes seconds, and `lgan --help` needs none of it.
 _NAMES: dict[str, tuple[str, ...]] = {
     "data": ("EgoLineGraph", "load", "scaffolds"),
+    "estimator": ("LGANClassifier", "LGANRegressor"),
     "explain": ("Attribution", "attribute"),
     "graph": ("EgoLines", "GraphUnion", "triangles"),
     "nn": ("LGAN", "LGANConv"),

@@ -3,7 +3,7 @@ import torch
 
 from lgan.experiment import Reading, ReadSource, factory, settings_for, stored_model
 from lgan.predictor import load_model
-from lgan.train import train_one
+from lgan.train import train_ensemble
 
 SMILES = ["CCO", "CCN", "CCC", "c1ccccc1", "c1ccccc1O", "CC(=O)O", "CCCl", "CCBr"] * 3
 
@@ -13,7 +13,7 @@ def stored(tmp_path_factory):
     """Trains a small model on a table and gives the file it was kept in."""
     pytest.importorskip("rdkit", reason="molecules need rdkit")
 
-    def build(name: str, columns: dict[str, list[str]], **options):
+    def build(name: str, columns: dict[str, list[str]], members: int = 1, **options):
         folder = tmp_path_factory.mktemp(name)
         table = folder / f"{name}.csv"
         rows = zip(SMILES, *columns.values(), strict=True)
@@ -25,9 +25,10 @@ def stored(tmp_path_factory):
         reading = Reading(targets=tuple(columns), root=folder / "data")
         source = ReadSource.of(settings, str(table), reading)
         fold = torch.arange(source.union.num_graphs) % 4
-        trained = train_one(
-            factory(settings, source.union), source.union, folds=fold, config=settings.training
-        )
+        trained = train_ensemble(
+            factory(settings, source.union), source.union, members=members, folds=fold,
+            config=settings.training,
+        )  # fmt: skip
         path = folder / "model.safetensors"
         stored_model(settings, source, trained).save(path)
         return path

@@ -122,6 +122,7 @@ class NetworkOptions:
     pair_code: options.PairCode = None
     features: options.Features = None
     edge_features: options.EdgeFeatures = None
+    recipe: options.Recipe = None
     compress: options.Compress = True
     more: options.Option = None
 

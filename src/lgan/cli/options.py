@@ -39,6 +39,7 @@ __all__ = [
     "Json",
     "Layers",
     "LearningRate",
+    "Members",
     "Metric",
     "Mirror",
     "Model",
@@ -48,6 +49,7 @@ __all__ = [
     "Overwrite",
     "PairCode",
     "Readout",
+    "Recipe",
     "Resume",
     "Root",
     "Seed",
@@ -323,6 +325,21 @@ EdgeFeatures = Annotated[
         help=f"Edge features: {', '.join(EDGE_FEATURES)}; by default all, none on the sets of the "
         "published tables.",
         **one_of(EDGE_FEATURES, "kind of edge features"),
+    ),
+]
+Recipe = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="How networks are trained: default, or paper, the protocol of the published tables, "
+        "which `lgan cv` follows on their sets.",
+        **one_of(("default", "paper"), "recipe"),
+    ),
+]
+Members = Annotated[
+    int,
+    typer.Option(
+        min=1, help="Models side by side that predict as one, each with another fold held out."
     ),
 ]
 Compress = Annotated[

@@ -1,6 +1,9 @@
 """`lgan train` and `lgan cv`."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from statistics import stdev
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -8,7 +11,7 @@ import typer
 from lgan.catalogue import DATASETS
 from lgan.cli import options
 from lgan.cli.groups import NetworkOptions, SourceOptions, grouped
-from lgan.cli.screen import console, epoch_progress, print_json, reading_progress, table
+from lgan.cli.screen import console, epoch_progress, note, print_json, reading_progress, table
 from lgan.cli.setup import (
     checked_folds,
     choose_device,
@@ -81,7 +84,7 @@ def cv(
 
     import torch
 
-    from lgan.experiment import run_network
+    from lgan.experiment import run_network, with_data_options
     from lgan.train import over_seeds
     from lgan.zoo import KernelSpec, model_spec
 
@@ -106,6 +109,7 @@ def cv(
         found = read_source(settings, source, reading, device=place)
         metric_name(found.union, metric)
         fold = checked_folds(how, found, num_folds, seed)
+        settings = with_data_options(settings, found.union)
         sizes = torch.bincount(fold[fold >= 0]).tolist()
         with (
             resumable(folder, resume=resume, overwrite=overwrite),
@@ -161,8 +165,9 @@ def train(
     metric: options.Metric = None,
     split: options.Split = None,
     folds: options.Folds = None,
-    epochs: options.Epochs = 100,
-    iterations: options.Iterations = 0,
+    members: options.Members = 10,
+    epochs: options.Epochs = None,
+    iterations: options.Iterations = None,
     network: NetworkOptions,
     seed: options.Seed = 0,
     device: options.Device = "auto",
@@ -171,50 +176,64 @@ def train(
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
 ) -> None:
-    """Train one model, with one of the folds held out, and keep it for `lgan predict`.
+    """Train members side by side, each with another fold held out, and keep them as one model for
+    `lgan predict`.
 
     \b
     Examples:
       lgan train molecules.csv --target active --output runs/active
-      lgan train PROTEINS --model lgan-res --epochs 50 --output runs/proteins
+      lgan train PROTEINS --members 1 --recipe paper --output runs/proteins
     """
     data.check(source)
     how = choose_split(split, None, folds)
     place = choose_device(device)
     name = source_name(source)
+    network = replace(network, recipe=network.recipe or "default")
     settings = network.settings(model, name, epochs=epochs, iterations=iterations, seed=seed)
     reading = data.reading(seed=seed, columns=how.columns)
     folder = output_folder(output, f"{name}-{model}-train", resume=resume, overwrite=overwrite)
 
     from lgan.experiment import factory, network_spec, stored_model, with_data_options
-    from lgan.train import train_one
+    from lgan.train import train_ensemble
 
     spec = network_spec(model)
     found = read_source(settings, source, reading, device=place)
     union = found.union
     metric_name(union, metric)
-    fold = checked_folds(how, found, fold_count(folds), seed)
-    settings, epochs = with_data_options(settings, union), settings.training.epochs
+    number = fold_count(folds or (10 if members == 1 else max(5, members)))
+    fold = checked_folds(how, found, number, seed)
+    settings = with_data_options(settings, union)
     path = folder / "model.safetensors"
+    sizes = [int((fold == k % (int(fold.max()) + 1)).sum()) for k in range(members)]
     with (
         resumable(folder, resume=resume, overwrite=overwrite),
-        epoch_progress(f"{name} {model}", epochs, [int((fold == 0).sum())]) as on_epoch,
+        epoch_progress(f"{name} {model}", settings.training.epochs, sizes) as on_epoch,
     ):
-        trained = train_one(
-            factory(settings, union), union, folds=fold, config=settings.training, metric=metric,
-            captured=spec.captured, device=place, output=folder, resume=resume,
-            model=settings.about(), on_epoch=on_epoch,
+        trained = train_ensemble(
+            factory(settings, union), union, members=members, folds=fold,
+            config=settings.training, metric=metric, captured=spec.captured,
+            rows=None if spec.rows is None else spec.rows(union), device=place, output=folder,
+            resume=resume, model=settings.about(), on_epoch=on_epoch,
         )  # fmt: skip
-        stored_model(settings, found, trained).save(path)
+        stored = stored_model(settings, found, trained)
+        stored.save(path)
     measured = str(trained.info["metric"])
     if as_json:
-        report = {"checkpoint": str(path), measured: trained.score, **trained.info}
-        print_json(report)
+        print_json({"checkpoint": str(path), measured: trained.score, **stored.info})
         return
-    console.print(f"held-out {measured} at epoch {trained.info['epoch']}: "
-                  f"[bold]{shown(measured, trained.score)}[/] on {trained.info['held_out']} graphs "
-                  "(by which the epoch was chosen)")  # fmt: skip
-    console.print(f"checkpoint: {path}", soft_wrap=True, markup=False, highlight=False)
+    console.print(f"out-of-fold {measured}: [bold]{shown(measured, trained.score)}[/]"
+                  f"{_over_folds(measured, trained.fold_scores)}", highlight=False)  # fmt: skip
+    of = "each model on the graphs it did not train on" if members > 1 else "on the held-out part"
+    note(f"{of}; they chose the epoch ({trained.epoch} of {settings.training.epochs}), so it is "
+         "optimistic by a little: `lgan cv --bagged` measures the whole procedure")  # fmt: skip
+    console.print(f"model: {path}", soft_wrap=True, markup=False, highlight=False)
+
+
+def _over_folds(metric: str, scores: Sequence[float]) -> str:
+    known = [score for score in scores if score == score]
+    if len(known) < 2:
+        return ""
+    return f" ± {shown(metric, stdev(known))} over {len(known)} folds"
 
 
 def shown(metric: str, value: float) -> str:

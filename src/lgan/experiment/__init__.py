@@ -1,6 +1,7 @@
 """Experiments by name: a model on a data set, with all settings resolved."""
 
 from lgan.experiment.reading import Reading
+from lgan.experiment.recipes import RECIPES
 from lgan.experiment.run import (
     factory,
     network_spec,
@@ -10,12 +11,11 @@ from lgan.experiment.run import (
     variant,
     with_data_options,
 )
-from lgan.experiment.settings import BASE, OWN_DATA, Settings, default_options, settings_for
+from lgan.experiment.settings import Settings, default_options, settings_for
 from lgan.experiment.source import ReadSource, prepare, stored_model
 
 __all__ = [
-    "BASE",
-    "OWN_DATA",
+    "RECIPES",
     "ReadSource",
     "Reading",
     "Settings",

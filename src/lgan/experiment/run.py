@@ -84,6 +84,7 @@ def factory(settings: Settings, union: GraphUnion) -> Callable[[], nn.Module]:
 
 def with_data_options(settings: Settings, union: GraphUnion) -> Settings:
     """The same settings with the options that the data set decides, where they were not given."""
+    settings = replace(settings, training=settings.training.sized(union.num_graphs))
     from_data = network_spec(settings.model).data_options
     if from_data is None:
         return settings

@@ -5,28 +5,14 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from lgan.catalogue import DATASETS
+from lgan.catalogue import DATASETS, known
+from lgan.experiment.recipes import RECIPES
 from lgan.experiment.tuned import TUNED
 from lgan.train import TrainConfig
 from lgan.zoo import KernelSpec, NetworkSpec, model_spec
 
-__all__ = ["BASE", "OWN_DATA", "Settings", "default_options", "settings_for"]
+__all__ = ["Settings", "default_options", "settings_for"]
 
-# What holds for every network unless its paper, a search or the user says otherwise.
-BASE: dict[str, Any] = {"hidden": 32, "num_layers": 4, "dropout": 0.0}
-# What holds on data nobody has tuned for: no published protocol, and no search.
-OWN_DATA: dict[str, Any] = {
-    "hidden": 64,
-    "dropout": 0.2,
-    "epochs": 100,
-    "iterations": 0,
-    "batch_size": 64,
-    "lr": 0.003,
-    "lr_halving": 25,
-    "readout": "sum",
-    "features": "all",
-    "edge_features": "all",
-}
 TRAINING = {f.name for f in fields(TrainConfig)}
 DATA = {"features", "edge_features", "compress"}
 SIZES = {"hidden", "num_layers"}
@@ -85,16 +71,17 @@ class Settings:
         return replace(self, training=replace(self.training, seed=seed))
 
 
-def settings_for(model: str, dataset: str, **given: Any) -> Settings:
+def settings_for(model: str, dataset: str, *, recipe: str | None = None, **given: Any) -> Settings:
     """The settings of a model on a data set.
 
-    What is given wins over what a search found best for this model on this set, that over the
-    settings of the model's own paper, and those over the usual ones.
+    What is given wins over what a search found best for this model on this set (recipe ``paper``
+    only), that over the settings of the model's own paper, and those over the recipe.
 
     Args:
         model: Name of the model.
-        dataset: Name of the data set; one that is not in the registry has no published protocol
-            and gets :data:`OWN_DATA`.
+        dataset: Name of the data set.
+        recipe: A name of :data:`lgan.experiment.RECIPES`; by default ``paper`` on registered sets
+            and ``default`` on all others.
         given: Settings by name; ``None`` stands for "not given". Beside ``hidden``, ``features``
             and ``compress``: fields of :class:`lgan.TrainConfig` and options of the model.
 
@@ -103,20 +90,25 @@ def settings_for(model: str, dataset: str, **given: Any) -> Settings:
         0.5
     """
     spec, about = model_spec(model), DATASETS.get(dataset)
-    known = accepted(spec)
+    options = accepted(spec)
+    recipe = recipe or ("default" if about is None else "paper")
+    usual = {**RECIPES[known(recipe, RECIPES, "recipe")], "compress": True}
     given = {key: value for key, value in given.items() if value is not None}
-    unknown = sorted(set(given) - known - TRAINING - DATA - {"hidden"})
+    unknown = sorted(set(given) - options - TRAINING - DATA - {"hidden"})
     if unknown:
         raise ValueError(
             f"The model {model!r} has no option {unknown[0]!r}. "
-            f"Choose from: {', '.join(sorted(known | TRAINING | DATA | {'hidden'}))}."
+            f"Choose from: {', '.join(sorted(options | TRAINING | DATA | {'hidden'}))}."
         )
     _check_types(given, spec)
-    of_data = OWN_DATA if about is None else {"readout": about.readout, "features": about.features}
-    usual = {**BASE, **of_data, "compress": True}
-    usual.setdefault("edge_features", "none")  # the published tables are without
+    if about is not None:
+        usual["features"] = about.features
+        usual.setdefault("readout", about.readout)
+    usual.setdefault("features", "all")
+    if "+" in usual.get("readout", "") and not _several_readouts(spec):
+        usual["readout"] = "sum"
     usual["seed"] = TrainConfig.seed  # some kernels draw at random too
-    tuned = TUNED.get(model, {}).get(dataset, {})
+    tuned = TUNED.get(model, {}).get(dataset, {}) if recipe == "paper" else {}
     chosen = {**default_options(spec), **usual, **spec.defaults, **tuned, **given}
     if not reads_edges(spec):
         if given.get("edge_features", "none") not in ("none", "all"):
@@ -130,12 +122,17 @@ def settings_for(model: str, dataset: str, **given: Any) -> Settings:
         model=model,
         dataset=dataset,
         hidden=int(chosen["hidden"]),
-        options={key: chosen[key] for key in sorted(known & set(chosen))},
+        options={key: chosen[key] for key in sorted(options & set(chosen))},
         training=TrainConfig(**{key: chosen[key] for key in sorted(TRAINING) if key in chosen}),
         features=str(chosen["features"]),
         compress=compress,
         edge_features=str(chosen["edge_features"]),
     )
+
+
+def _several_readouts(spec: NetworkSpec | KernelSpec) -> bool:
+    """Whether a model takes the names of several read-outs at once."""
+    return any(p.name == "readout" and p.annotation is str for p in _parameters(spec))
 
 
 def reads_edges(spec: NetworkSpec | KernelSpec) -> bool:

@@ -13,8 +13,12 @@ from lgan.experiment.run import Progress, checked_and_placed, network_spec, with
 from lgan.experiment.settings import Settings
 from lgan.graph import GraphUnion
 from lgan.predictor.graph_keys import graph_keys
-from lgan.train import Trained
+from lgan.task import TargetScale
+from lgan.train import TrainedEnsemble
 from lgan.train.checkpoint import Checkpoint
+from lgan.train.out_of_fold import OutOfFold
+from lgan.train.result import rounded
+from lgan.train.stack import unstack
 
 __all__ = ["ReadSource", "prepare", "stored_model"]
 
@@ -83,11 +87,25 @@ def prepare(
     return _union(settings, source, reading, device, build)
 
 
-def stored_model(settings: Settings, source: ReadSource, trained: Trained) -> Checkpoint:
+def stored_model(settings: Settings, source: ReadSource, trained: TrainedEnsemble) -> Checkpoint:
     """A trained network as it is kept in a file, with all that a prediction needs."""
     settings = with_data_options(settings, source.union)
-    raw, held_out = source.raw, set(trained.info["held_out_graphs"])
-    seen = [graph for graph in range(raw.num_graphs) if graph not in held_out]
+    raw, alone = source.raw, trained.members == 1
+    # A single model has not seen its hold-out; of several each graph was seen by some.
+    held_out = (trained.fold == 0).nonzero().flatten() if alone else torch.empty(0).long()
+    seen = torch.ones(raw.num_graphs, dtype=torch.bool).index_fill(0, held_out, False)
+    said, scale = trained.predictions, trained.scale
+    there = said.isfinite().all(1)
+    info = {
+        "epoch": trained.epoch,
+        "score": trained.score,
+        "fold_scores": rounded(trained.fold_scores, 9),
+        "pooled_score": trained.pooled_score,
+        "held_out_graphs": held_out.tolist(),
+        "test": [rounded(row, 7) for row in trained.test.tolist()],
+        "loss": [rounded(row, 5) for row in trained.loss.tolist()],
+        **trained.info,
+    }
     return Checkpoint(
         model=settings.model,
         options=settings.options,
@@ -96,13 +114,17 @@ def stored_model(settings: Settings, source: ReadSource, trained: Trained) -> Ch
         out_channels=source.union.num_classes,
         dataset=raw.name,
         features=settings.features,
-        state=trained.state,
-        info={**trained.info, "compress": settings.compress},
+        state=unstack(trained.network, 0) if alone else trained.network.state_dict(),
+        info={**info, "compress": settings.compress},
         feature_names=feature_names(raw, settings.features) if raw.name in DATASETS else (),
         classes=source.encoder.task.classes if source.encoder.task is not None else (),
         encoder=source.encoder.to_json(),
-        target_scale=trained.scale,
+        target_scale=TargetScale(scale.mean[0], scale.std[0]) if scale and alone else scale,
         trained_on=graph_keys(raw)[seen],
+        members=trained.members,
+        out_of_fold=OutOfFold(
+            source.union.y.cpu()[there], said[there], trained.fold[there], trained.held_out
+        ),
     )
 
 

@@ -174,8 +174,8 @@ class PredictionRows:
                 f"Row {first + row + 1} cannot be read: {reason}. Correct it, or keep such rows "
                 "without a prediction (`--on-error skip`)."
             )
-        answers, known = self.predictor.answers(raw), self.predictor.seen(raw)
-        seen = known.tolist()
+        members, known = self.predictor.member_answers(raw), self.predictor.seen(raw)
+        answers, seen = members.mean(0), known.tolist()
         for column, words in self.predictor.encoder.unseen(raw).items():
             told = f"{column} {', '.join(words)}"
             if told not in self.unseen:
@@ -187,7 +187,7 @@ class PredictionRows:
             self.answers.append(answers)
             self.trained_on.append(known)
         place = {row: graph for graph, row in enumerate(raw.rows.tolist())}
-        said = _said(self.predictor.task, answers)
+        said = _said(self.predictor, members)
         names = self.columns[: len(self.columns) - len(predicted_columns(self.predictor.task))]
         blank = dict.fromkeys(predicted_columns(self.predictor.task), "")
         for row in range(count):
@@ -199,10 +199,10 @@ class PredictionRows:
             yield {**given, **blank, **said[graph], "seen": "yes" if seen[graph] else ""}
 
 
-def _said(task: Task, answers: Tensor) -> list[Row]:
+def _said(predictor: Predictor, members: Tensor) -> list[Row]:
     """What a row says of every graph."""
-    rows: list[Row] = []
-    for values in answers.tolist():
+    task, rows, around = predictor.task, [], _uncertainty(predictor, members)
+    for graph, values in enumerate(members.mean(0).tolist()):
         row: Row = {}
         if task.has_classes:
             [target] = task.targets
@@ -212,8 +212,27 @@ def _said(task: Task, answers: Tensor) -> list[Row]:
         else:
             for target, value in zip(task.targets, values, strict=True):
                 row |= _one_target(task, target, value)
-        rows.append(row)
+        rows.append({**row, **{name: column[graph] for name, column in around.items()}})
     return rows
+
+
+def _uncertainty(predictor: Predictor, members: Tensor) -> dict[str, list[Any]]:
+    """By column: the members' deviation and the ends of intervals that hold 90 % of the truths."""
+    task, columns = predictor.task, {}
+    if task.classes or not members.size(1):
+        return {}
+    ends = None if predictor.checkpoint.out_of_fold is None else predictor.intervals(members)
+    for t, target in enumerate(task.targets):
+        if len(members) > 1:
+            columns[f"{target}_std"] = _digits(members[..., t].std(0))
+        if ends is not None:
+            columns[f"{target}_lower"] = _digits(ends[:, t, 0])
+            columns[f"{target}_upper"] = _digits(ends[:, t, 1])
+    return columns
+
+
+def _digits(values: Tensor) -> list[Any]:
+    return [float(f"{value:.7g}") if np.isfinite(value) else "" for value in values.tolist()]
 
 
 def _one_target(task: Task, target: str, value: float) -> Row:

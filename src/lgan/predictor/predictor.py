@@ -16,10 +16,12 @@ from lgan.data import Encoder, RawGraphs, feature_names, load_raw
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.explain.attribution import Attribution
 from lgan.graph import GraphUnion
+from lgan.predictor.conformal import prediction_intervals, prediction_sets
 from lgan.predictor.graph_keys import graph_keys
 from lgan.task import TargetScale, Task
 from lgan.train import predict as outputs_of
 from lgan.train.checkpoint import Checkpoint
+from lgan.train.out_of_fold import OutOfFold
 from lgan.zoo import MODELS, NetworkSpec
 
 __all__ = ["Predictor", "load_model"]
@@ -27,16 +29,17 @@ __all__ = ["Predictor", "load_model"]
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """A trained network that reads whatever :func:`lgan.load` reads.
+    """A trained network, or several side by side whose answers are averaged, that reads whatever
+    :func:`lgan.load` reads.
 
     Answers are aligned with the rows of the source: a molecule that cannot be read gets ``None``
     (``NaN`` among numbers) and a warning, and never stops the others.
 
     Attributes:
-        network: The network, in evaluation mode.
+        network: The network, in evaluation mode; the members as one stacked module.
         checkpoint: Its settings, and what it was trained on.
         encoder: What turns graphs of a source into what the network reads.
-        scale: The scale of numeric targets.
+        scale: The scale of numeric targets, ``[K, T]`` where there are several members.
         trained_on: Keys of the graphs it was trained on, see :func:`graph_keys` ``[n]``.
     """
 
@@ -45,6 +48,34 @@ class Predictor:
     encoder: Encoder
     scale: TargetScale | None
     trained_on: Tensor
+
+    @staticmethod
+    def of(stored: Checkpoint) -> "Predictor":
+        """The model of a checkpoint, or an error where a part does not fit the others."""
+        spec = MODELS.get(stored.model)
+        if not isinstance(spec, NetworkSpec):
+            names = ", ".join(name for name, one in MODELS.items() if isinstance(one, NetworkSpec))
+            raise ValueError(
+                f"it must hold one of the networks {names}, got {stored.model!r}. Use it with the "
+                "version of lgan that wrote it."
+            )
+        encoder = Encoder.from_json(stored.encoder)
+        outputs, members, scale = stored.out_channels, stored.members, stored.target_scale
+        if encoder.task is None or encoder.task.num_outputs != outputs:
+            raise ValueError(f"its task must have {outputs} outputs")
+        for what, gives, reads in (
+            ("features", encoder.num_features, stored.in_channels),
+            ("features of an edge", encoder.num_edge_features, stored.options.get("edge_dim", 0)),
+        ):
+            if gives != reads:
+                raise ValueError(f"its encoder gives {gives} {what}, the network reads {reads}")
+        shape = (outputs,) if members == 1 else (members, outputs)
+        if not encoder.task.classes and (scale is None or tuple(scale.mean.shape) != shape):
+            raise ValueError("the scale of its targets is missing")
+        known = stored.out_of_fold
+        if known is not None and (known.members, known.predictions.size(1)) != (members, outputs):
+            raise ValueError("its out-of-fold predictions are those of another model")
+        return Predictor(stored.restore(spec.build), stored, encoder, scale, stored.trained_on)
 
     @property
     def task(self) -> Task:
@@ -86,8 +117,56 @@ class Predictor:
             )
         return self._aligned(source, reading)
 
+    def predict_std(self, source: Any, **reading: Any) -> NDArray[np.float64]:
+        """How far the members are apart, as a standard deviation, in the shape of the answers."""
+        raw = _told(self.read(source, **reading))
+        return _placed(raw, _spread(self.member_answers(raw)))
+
+    def predict_interval(
+        self, source: Any, alpha: float = 0.1, **reading: Any
+    ) -> NDArray[np.float64]:
+        """Intervals that miss the truth of a share ``alpha`` of new graphs like those of the
+        training.
+
+        Args:
+            source: A list of SMILES or of graphs, a table, a path, a name.
+            alpha: Share of misses.
+            reading: Options of :func:`lgan.data.load_raw`.
+
+        Returns:
+            Lower and upper ends ``[n, 2]``, or ``[n, T, 2]`` for several targets.
+        """
+        if self.task.classes:
+            raise ValueError(
+                "Intervals are for numbers, got a model of classes. Call `predict_set`."
+            )
+        raw = _told(self.read(source, **reading))
+        ends = self.intervals(self.member_answers(raw), alpha)
+        placed = _placed(raw, ends.flatten(1)).reshape(-1, len(self.task.targets), 2)
+        return placed[:, 0] if placed.shape[1] == 1 else placed
+
+    def predict_set(self, source: Any, alpha: float = 0.1, **reading: Any) -> NDArray[np.bool_]:
+        """The classes that may be true, so that a share ``alpha`` of new graphs like those of the
+        training have another; no class where a row cannot be read.
+
+        Returns:
+            ``[n, C]``, or ``[n, T, 2]`` for several labels.
+        """
+        if not self.task.classes:
+            raise ValueError(
+                "Sets are for classes, got a model of numbers. Call `predict_interval`."
+            )
+        raw = _told(self.read(source, **reading))
+        found = prediction_sets(self.member_answers(raw), self._known(), alpha, self.task)
+        placed: NDArray[np.bool_] = _placed(raw, found.flatten(1).double()) == 1
+        return placed.reshape(-1, *found.shape[1:])
+
+    def intervals(self, answers: Tensor, alpha: float = 0.1) -> Tensor:
+        """The intervals of what the members say of some graphs, ``[K, G, T]`` to ``[G, T, 2]``."""
+        return prediction_intervals(answers, self._known(), alpha)
+
     def embed(self, source: Any, **reading: Any) -> NDArray[np.float64]:
-        """What the last layer reads of every graph ``[n, D]``."""
+        """What the last layer reads of every graph ``[n, D]``; that of all members side by side."""
         head = getattr(self.network, "head", None)
         if not isinstance(head, nn.Module):
             raise ValueError(
@@ -101,7 +180,8 @@ class Predictor:
             outputs_of(self.network, self.union(raw))
         finally:
             hook.remove()
-        return _placed(raw, torch.cat(seen).double())
+        found = torch.cat(seen, -2).double()  # [*, G, D], members beside each other
+        return _placed(raw, found if found.dim() == 2 else found.transpose(0, 1).flatten(1))
 
     def explain(
         self, source: Any, *, reading: Mapping[str, Any] | None = None, **asked: Any
@@ -154,14 +234,31 @@ class Predictor:
         return union if spec.lift is None else union.lifted(spec.lift(options))
 
     def answers(self, raw: RawGraphs) -> Tensor:
-        """Probabilities or numbers for every graph ``[G, C]`` or ``[G, T]``."""
+        """Probabilities or numbers for every graph ``[G, C]`` or ``[G, T]``: the mean over the
+        members.
+        """
+        return self.member_answers(raw).mean(0)
+
+    def member_answers(self, raw: RawGraphs) -> Tensor:
+        """What each member says of every graph ``[K, G, C]`` or ``[K, G, T]``."""
+        members = self.checkpoint.members
         if raw.num_graphs == 0:
-            return torch.zeros(0, self.task.num_outputs, dtype=torch.float64)
-        return self.task.link(outputs_of(self.network, self.union(raw)).cpu().double(), self.scale)
+            return torch.zeros(members, 0, self.task.num_outputs, dtype=torch.float64)
+        out = outputs_of(self.network, self.union(raw)).cpu().double()
+        return self.task.link(out, self.scale).view(members, raw.num_graphs, -1)
 
     def seen(self, raw: RawGraphs) -> Tensor:
         """Whether every graph was among those the model was trained on ``[G]``."""
         return torch.isin(graph_keys(raw), self.trained_on)
+
+    def _known(self) -> OutOfFold:
+        known = self.checkpoint.out_of_fold
+        if known is None:
+            raise ValueError(
+                "The model has no out-of-fold predictions, which intervals and sets come from: an "
+                "older version of lgan wrote it. Train it again."
+            )
+        return known
 
     def to(self, device: torch.device | str) -> "Predictor":
         """The same model on another device."""
@@ -179,35 +276,10 @@ def load_model(path: Path | str) -> Predictor:
         >>> load_model("model.safetensors")  # doctest: +SKIP
     """
     stored = Checkpoint.load(path)
-    spec = MODELS.get(stored.model)
-    if not isinstance(spec, NetworkSpec):
-        known = ", ".join(name for name, one in MODELS.items() if isinstance(one, NetworkSpec))
-        raise ValueError(
-            f"{path} must hold one of the networks {known}, got {stored.model!r}. Use it with the "
-            "version of lgan that wrote it."
-        )
     try:
-        encoder = Encoder.from_json(stored.encoder)
-        if encoder.task is None or encoder.task.num_outputs != stored.out_channels:
-            raise ValueError(f"its task must have {stored.out_channels} outputs")
-        if encoder.num_features != stored.in_channels:
-            raise ValueError(
-                f"its encoder gives {encoder.num_features} features, the network reads "
-                f"{stored.in_channels}"
-            )
-        if encoder.num_edge_features != stored.options.get("edge_dim", 0):
-            raise ValueError(
-                f"its encoder gives {encoder.num_edge_features} features of an edge, the network "
-                f"reads {stored.options.get('edge_dim', 0)}"
-            )
-        scale = stored.target_scale
-        if not encoder.task.classes and (
-            scale is None or scale.mean.numel() != stored.out_channels
-        ):
-            raise ValueError("the scale of its targets is missing")
+        return Predictor.of(stored)
     except ValueError as error:
         raise ValueError(f"{path} is not a whole model of lgan: {error}") from error
-    return Predictor(stored.restore(spec.build), stored, encoder, scale, stored.trained_on)
 
 
 def _told(raw: RawGraphs) -> RawGraphs:
@@ -220,6 +292,11 @@ def _told(raw: RawGraphs) -> RawGraphs:
             stacklevel=4,
         )
     return raw
+
+
+def _spread(answers: Tensor) -> Tensor:
+    """The deviation over members; NaN where one speaks alone."""
+    return answers.std(0) if len(answers) > 1 else torch.full_like(answers[0], torch.nan)
 
 
 def _placed(raw: RawGraphs, values: Tensor) -> NDArray[np.float64]:

@@ -15,14 +15,21 @@ from lgan.catalogue import DATASETS
 from lgan.data.cache import load_tensors, save_tensors
 from lgan.task import TargetScale
 from lgan.train.memory import outline
+from lgan.train.out_of_fold import OutOfFold
+from lgan.train.stack import stack
 from lgan.train.tensor_file import checksum, json_object, not_finite, read_metadata
 
 __all__ = ["Checkpoint"]
 
-# Format 1, of lgan 0.1, has no checksum, no encoder and no names of features and classes.
-FORMAT = 2
-# Tensors beside the weights: what the targets were scaled by, and which graphs were trained on.
-BESIDE = ("about.scale_mean", "about.scale_std", "about.trained_on")
+# Format 1, of lgan 0.1, has no checksum, no encoder and no names of features and classes; format 2
+# has one model.
+FORMAT = 3
+# Tensors beside the weights: what the targets were scaled by, which graphs were trained on, and
+# what was said of graphs by members that had not seen them.
+BESIDE = (
+    "about.scale_mean", "about.scale_std", "about.trained_on", "about.held_out",
+    "about.oof_y", "about.oof_predictions", "about.oof_fold",
+)  # fmt: skip
 NAMES = ("feature_names", "classes")
 REMEDY = "Give the file `model.safetensors` that `lgan train` wrote."
 
@@ -39,7 +46,7 @@ class Checkpoint:
         out_channels: Classes.
         dataset: Data set it was trained on.
         features: Kind of node features it expects.
-        state: Weights and statistics by name.
+        state: Weights and statistics by name, ``[K, …]`` where there are several members.
         info: Settings, accuracy, environment; ``compress``, whether twins were merged.
         feature_names: What every feature or category stands for; empty where that is not known.
         classes: Names of the classes in the order of the outputs; empty where they are not known.
@@ -47,6 +54,8 @@ class Checkpoint:
             of format 1.
         target_scale: Scale of numeric targets: the model's outputs are in its units.
         trained_on: Keys of the graphs the model was trained on ``[n]``.
+        members: Models side by side that predict as one.
+        out_of_fold: What members said of graphs that they had not seen.
     """
 
     model: str
@@ -63,6 +72,8 @@ class Checkpoint:
     encoder: dict[str, Any] = field(default_factory=dict)
     target_scale: TargetScale | None = None
     trained_on: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.int64))
+    members: int = 1
+    out_of_fold: OutOfFold | None = None
 
     def save(self, path: Path | str) -> None:
         """Write the checkpoint, whole or not at all."""
@@ -72,6 +83,8 @@ class Checkpoint:
         if self.target_scale is not None:
             state["about.scale_mean"] = self.target_scale.mean
             state["about.scale_std"] = self.target_scale.std
+        if self.out_of_fold is not None:
+            state |= {f"about.{name}": t for name, t in self.out_of_fold.tensors().items()}
         metadata = {"lgan": json.dumps(header), "checksum": checksum(state)}
         save_tensors(Path(path), state, metadata)
 
@@ -89,7 +102,7 @@ class Checkpoint:
                 raise ValueError("its header is missing")
             header = json_object(metadata["lgan"])
             written, version = header.pop("format", None), header.pop("version", "of unknown age")
-            if written not in (1, FORMAT):
+            if written not in range(1, FORMAT + 1):
                 raise ValueError(
                     f"lgan {version} wrote it in format {written}, and this is lgan "
                     f"{__version__}, which reads formats 1 to {FORMAT}; train again, or install "
@@ -97,17 +110,17 @@ class Checkpoint:
                 )
             values = _checked(header)
             state, _ = load_tensors(path)
-            if written == FORMAT and metadata.get("checksum") != checksum(state):
+            if written > 1 and metadata.get("checksum") != checksum(state):
                 raise ValueError("its weights do not have the checksum they were saved with")
+            beside = _beside({name: state.pop(name) for name in BESIDE if name in state})
             if (name := not_finite(state)) is not None:
                 raise ValueError(f"its weights `{name}` are not finite")
-            beside = _beside({name: state.pop(name) for name in BESIDE if name in state})
         except ValueError as error:
             raise ValueError(f"{path} is not a checkpoint of lgan: {error}. {REMEDY}") from error
         return Checkpoint(**values, state=state, **beside)
 
     def restore(self, build: Callable[..., nn.Module]) -> nn.Module:
-        """The trained model, in evaluation mode.
+        """The trained model in evaluation mode; several members side by side as one module.
 
         Args:
             build: Builds the model, see the registry of the zoo.
@@ -119,19 +132,22 @@ class Checkpoint:
         sizes = (self.in_channels, self.hidden_channels, self.out_channels)
         construct = partial(build, *sizes, **self.options)
         try:
-            expected = {name: tuple(t.shape) for name, t in outline(construct).state_dict().items()}
+            shapes = {name: tuple(t.shape) for name, t in outline(construct).state_dict().items()}
         except (TypeError, ValueError, RuntimeError) as error:
             raise ValueError(
                 f"The model {self.model!r} does not take the options {self.options} of the "
                 f"checkpoint ({error}). Use it with the version of lgan that wrote it."
             ) from error
+        leading = () if self.members == 1 else (self.members,)
+        expected = {name: (*leading, *shape) for name, shape in shapes.items()}
         got = {name: tuple(t.shape) for name, t in self.state.items()}
         if expected != got:
             wrong = sorted(set(expected.items()) ^ set(got.items()))[0]
             raise self._unfit(f"they differ at `{wrong[0]}` {list(wrong[1])}")
         model = construct()
+        model = model if self.members == 1 else stack([model] * self.members)
         model.load_state_dict(self.state)
-        return model.eval()
+        return model.eval().requires_grad_(False)
 
     def check_meaning(
         self, dataset: str, feature_names: tuple[str, ...], classes: tuple[str, ...]
@@ -179,7 +195,7 @@ class Checkpoint:
 
     def describe(self) -> dict[str, Any]:
         """Everything but the weights and other tensors."""
-        tensors = ("state", "target_scale", "trained_on")
+        tensors = ("state", "target_scale", "trained_on", "out_of_fold")
         return {key: value for key, value in self.__dict__.items() if key not in tensors}
 
     def _unfit(self, difference: str) -> ValueError:
@@ -192,12 +208,12 @@ class Checkpoint:
 
 def _checked(header: dict[str, Any]) -> dict[str, Any]:
     """The fields of a header, each of its type; ``ValueError`` for anything else."""
-    header = {**{name: [] for name in NAMES}, "encoder": {}, **header}
+    header = {**{name: [] for name in NAMES}, "encoder": {}, "members": 1, **header}
     info = header.get("info")
     info = info if isinstance(info, dict) else {}
     config = info.get("config", {})
     seed = config.get("seed", 0) if isinstance(config, dict) else None
-    whole = ("in_channels", "hidden_channels", "out_channels")
+    whole = ("in_channels", "hidden_channels", "out_channels", "members")
     fits = {
         **{name: isinstance(header.get(name), str) for name in ("model", "dataset", "features")},
         **{name: isinstance(header.get(name), dict) for name in ("options", "info", "encoder")},
@@ -218,13 +234,18 @@ def _beside(tensors: dict[str, Tensor]) -> dict[str, Any]:
     keys = tensors.get("about.trained_on", torch.empty(0, dtype=torch.int64))
     if keys.dim() != 1 or keys.dtype != torch.int64:
         raise ValueError("`about.trained_on` must be a list of whole numbers")
+    found = {name.removeprefix("about."): t for name, t in tensors.items()}
+    said = {name: found[name] for name in OutOfFold.NAMES if name in found}
+    beside = {"trained_on": keys, "out_of_fold": OutOfFold.from_tensors(said) if said else None}
     mean, std = tensors.get("about.scale_mean"), tensors.get("about.scale_std")
     if mean is None or std is None:
-        return {"trained_on": keys}
-    fits = mean.dim() == std.dim() == 1 and mean.shape == std.shape
+        return beside
+    fits = mean.dim() in (1, 2) and mean.shape == std.shape
     if not fits or not mean.is_floating_point() or not bool((std > 0).all()):
         raise ValueError("the scale of its targets must be two lists of numbers of one length")
-    return {"trained_on": keys, "target_scale": TargetScale(mean, std)}
+    if not bool(mean.isfinite().all() and std.isfinite().all()):
+        raise ValueError("the scale of its targets is not finite")
+    return {**beside, "target_scale": TargetScale(mean, std)}
 
 
 def _list_of(kind: type, values: Any) -> bool:

@@ -1,7 +1,7 @@
 """Settings of a training run."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import torch
@@ -19,9 +19,9 @@ class TrainConfig:
     """How models are trained; the defaults are the protocol of Xu et al. (GIN, 2019).
 
     Attributes:
-        epochs: Number of epochs.
+        epochs: Number of epochs; 0 for 60, and fewer on large data sets, see :meth:`sized`.
         iterations: Steps in an epoch; 0 means one pass over the training part.
-        batch_size: Graphs in a batch of one model.
+        batch_size: Graphs in a batch of one model; 0 for a twentieth of the data set, 16 to 128.
         optimizer: ``"adam"``, whose weight decay is an L2 penalty, or ``"adamw"``, whose weight
             decay shrinks the weights beside the step (Loshchilov and Hutter, 2019).
         lr: Learning rate, the largest of the schedule.
@@ -63,7 +63,7 @@ class TrainConfig:
     class_weight: ClassWeight = "none"
 
     def __post_init__(self) -> None:
-        least_counts = {"epochs": 1, "iterations": 0, "batch_size": 1, "lr_halving": 0,
+        least_counts = {"epochs": 0, "iterations": 0, "batch_size": 0, "lr_halving": 0,
                         "window": 1, "patience": 0, "seed": 0, "memory_budget": 0}  # fmt: skip
         for name, least in least_counts.items():
             if getattr(self, name) < least:
@@ -83,6 +83,20 @@ class TrainConfig:
             if not 0 <= getattr(self, name) < 1:
                 value = getattr(self, name)
                 raise ValueError(f"`{name}` must be at least 0 and below 1, got {value}.")
+
+    def sized(self, graphs: int) -> "TrainConfig":
+        """The same settings with epochs and batches that fit the number of graphs, where they are
+        left open: the more graphs, the more steps an epoch has.
+
+        Example:
+            >>> open_ = TrainConfig(epochs=0, batch_size=0)
+            >>> [(c.epochs, c.batch_size) for c in map(open_.sized, (200, 1000, 40_000))]
+            [(60, 16), (60, 50), (21, 128)]
+        """
+        epochs = self.epochs or max(15, min(60, round(60 * (5000 / max(graphs, 1)) ** 0.5)))
+        return replace(
+            self, epochs=epochs, batch_size=self.batch_size or max(16, min(128, graphs // 20))
+        )
 
     def budget_on(self, device: torch.device) -> int:
         """The memory budget on a device: as given, or three quarters of what a GPU has free.

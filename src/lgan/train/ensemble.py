@@ -135,7 +135,7 @@ def train_ensemble(
     """
     if members < 1:
         raise ValueError(f"`members` must be 1 or more, got {members}.")
-    config = config or TrainConfig()
+    config = (config or TrainConfig()).sized(union.num_graphs)
     number = (max(5, members) if members > 1 else 10) if folds is None else folds
     fold, _ = choose_groups(union, number, config.seed)
     held_out = torch.arange(members) % (int(fold.max()) + 1)

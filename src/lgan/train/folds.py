@@ -133,6 +133,7 @@ def cross_validate_variants(
             :func:`lgan.train.loop.train_together`.
         on_epoch: Called after every epoch; the curves hold the models variant after variant.
     """
+    variants = [replace(v, config=v.config.sized(union.num_graphs)) for v in variants]
     config = variants[0].config
     fold, strata = choose_groups(union, folds, config.seed)
     number = int(fold.max()) + 1

@@ -49,7 +49,7 @@ class NetworkSpec:
         data_option_names: Names of these options.
         check: Raises an error, before any training, for a data set it cannot do; called with all
             settings of the experiment.
-        defaults: Settings of its own paper that differ from :data:`lgan.experiment.BASE`.
+        defaults: Settings of its own paper that differ from the recipe.
         source: Where these settings are from.
     """
 

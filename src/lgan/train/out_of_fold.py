@@ -1,0 +1,63 @@
+"""What members said of graphs that they had not been trained on, as a model file keeps it."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+__all__ = ["OutOfFold"]
+
+
+@dataclass(frozen=True, eq=False)
+class OutOfFold:
+    """Targets of graphs beside what the members that held them out said of them.
+
+    Attributes:
+        y: Targets, classes ``[n]`` or numbers and labels ``[n, T]``, NaN where missing.
+        predictions: Probabilities or numbers in the units of the targets ``[n, O]``, the mean over
+            the members that held a graph out.
+        fold: The fold of every graph ``[n]``.
+        held_out: The fold that each member held out ``[K]``.
+    """
+
+    y: Tensor
+    predictions: Tensor
+    fold: Tensor
+    held_out: Tensor
+
+    NAMES: ClassVar[tuple[str, ...]] = ("oof_y", "oof_predictions", "oof_fold", "held_out")
+
+    @property
+    def members(self) -> int:
+        """Number of members."""
+        return self.held_out.numel()
+
+    @property
+    def folds(self) -> list[int]:
+        """The folds that were held out."""
+        return sorted(set(self.held_out.tolist()))
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The fields by the names they have in a file."""
+        fields = (self.y, self.predictions, self.fold, self.held_out)
+        return dict(zip(self.NAMES, fields, strict=True))
+
+    @staticmethod
+    def from_tensors(stored: dict[str, Tensor]) -> "OutOfFold":
+        """The fields back from :meth:`tensors`; ``ValueError`` for anything else."""
+        if set(stored) != set(OutOfFold.NAMES):
+            raise ValueError("its out-of-fold predictions are not complete")
+        y, predictions, fold, held_out = (stored[name] for name in OutOfFold.NAMES)
+        fits = (
+            fold.dim() == held_out.dim() == 1
+            and fold.dtype == held_out.dtype == torch.int64
+            and predictions.dim() == 2
+            and predictions.is_floating_point()
+            and len(y) == len(predictions) == len(fold)
+            and bool(predictions.isfinite().all())
+            and bool(torch.isin(fold, held_out).all())
+        )
+        if not fits:
+            raise ValueError("its out-of-fold predictions do not fit together")
+        return OutOfFold(y, predictions, fold, held_out)
