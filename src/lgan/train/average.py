@@ -31,6 +31,8 @@ class RunningMean:
     def update(self, epoch: int) -> None:
         """Take in the models as they are after an epoch, counted from 0."""
         share = torch.where(self.decay > 0, (1 - self.decay).clamp(min=1 / (epoch + 1)), 1.0)
+        if self.now:  # moved once: every move waits for the device
+            share = share.to(next(iter(self.now.values())).device)
         for name, now in self.now.items():
             weight = share.to(now).view(-1, *[1] * (now.dim() - 1))
             self.mean[name].lerp_(now, weight)
