@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import lgan
-from lgan.data import feature_names, load_raw, stratified_folds
+from lgan.data import Columns, feature_names, load_raw, stratified_folds
 from lgan.experiment import (
     factory,
     network_spec,
@@ -61,6 +61,39 @@ def test_a_kernel_refuses_features_that_are_no_categories():
     raw = replace(raw, nodes=raw.nodes.with_numbers(numbers, ("attribute_1", "attribute_2")))
     with pytest.raises(ValueError, match=r"'wl' compares categories of nodes, got .*'attributes'"):
         run_kernel(settings, raw, _fold(raw.y))
+
+
+@pytest.mark.parametrize("model", ["wl", "sp"])
+def test_a_kernel_reads_labels_of_edges_where_asked(model):
+    pytest.importorskip("grakel")
+    raw = _with_bonds(load_raw("triangles"))
+    both = [
+        run_kernel(settings_for(model, "own", features="labels", edge_features=word), raw, fold)
+        for fold in [_fold(raw.y)]
+        for word in ("labels", "none")
+    ]
+    assert both[0].model["edge_features"] == "labels"
+    assert "edge_features" not in both[1].model
+    # The class is in the edges: only who reads them can be always right.
+    assert both[0].selected().mean == 1 > both[1].selected().mean
+
+
+def test_a_kernel_refuses_edge_features_that_are_no_categories_or_not_there():
+    raw = load_raw("triangles")
+    for word, message in {
+        "attributes": "compares categories of edges, got the edge features 'attributes'",
+        "labels": "has no labels of edges. Choose the edge features 'none'",
+    }.items():
+        settings = settings_for("wl", "own", features="labels", edge_features=word)
+        with pytest.raises(ValueError, match=message):
+            run_kernel(settings, raw, _fold(raw.y))
+
+
+def _with_bonds(raw):
+    """The graphs with their class as the label of every edge."""
+    graph = torch.searchsorted(raw.node_ptr, raw.pair_index[0].contiguous(), right=True) - 1
+    words = ["single" if raw.y[g] else "double" for g in graph.tolist()]
+    return replace(raw, pairs=Columns.of_categories({"bond": words}))
 
 
 def test_a_kernel_is_no_network():

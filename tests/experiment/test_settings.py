@@ -92,3 +92,10 @@ def test_a_whole_number_is_a_number():
 def test_an_option_of_other_models_is_not_ignored():
     with pytest.raises(ValueError, match="'dcnn' has no option 'num_layers'"):
         settings_for("dcnn", "MUTAG", num_layers=3)
+
+
+@pytest.mark.parametrize("model", ["cwn", "1-2-3-gnn", "rw", "pk", "2-wl", "delta-2-lwl"])
+def test_a_model_without_edge_features_names_those_that_have_them(model):
+    message = rf"'{model}' reads no features of edges.*or a model that does: lgan, .*gin, sp, wl\."
+    with pytest.raises(ValueError, match=message):
+        settings_for(model, "MUTAG", edge_features="labels")

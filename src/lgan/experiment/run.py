@@ -178,8 +178,9 @@ def run_kernel(
             f"{settings.features!r}. Choose 'labels', 'degree' or 'constant'."
         )
     progress = progress or (lambda _: None)
+    options = settings.options | _edge_labels(settings, raw)
     begin = time.perf_counter()
-    grams = spec.grams(raw, labels, **settings.options, progress=lambda done: progress(done / 2))
+    grams = spec.grams(raw, labels, **options, progress=lambda done: progress(done / 2))
     return cross_validate_kernel(
         grams.matrices,
         raw.y,
@@ -192,3 +193,22 @@ def run_kernel(
         output=output,
         progress=lambda done: progress((1 + done) / 2),
     )
+
+
+def _edge_labels(settings: Settings, raw: RawGraphs) -> dict[str, Tensor]:
+    """The categories of pairs that a kernel compares, where it was asked to and there are any."""
+    if settings.edge_features == "none":
+        return {}
+    columns = raw.pairs
+    if settings.edge_features == "attributes" or (
+        settings.edge_features == "all" and columns.number_names
+    ):
+        raise ValueError(
+            f"The kernel {settings.model!r} compares categories of edges, got the edge features "
+            f"{settings.edge_features!r}. Choose 'labels' or 'none'."
+        )
+    if not columns.names:
+        if settings.edge_features == "labels":
+            raise ValueError(f"{raw.name} has no labels of edges. Choose the edge features 'none'.")
+        return {}
+    return {"edge_labels": torch.unique(columns.categories, dim=0, return_inverse=True)[1]}

@@ -9,7 +9,7 @@ from lgan.catalogue import DATASETS, known
 from lgan.experiment.recipes import RECIPES
 from lgan.experiment.tuned import TUNED
 from lgan.train import TrainConfig
-from lgan.zoo import KernelSpec, NetworkSpec, model_spec
+from lgan.zoo import MODELS, KernelSpec, NetworkSpec, model_spec
 
 __all__ = ["Settings", "default_options", "settings_for"]
 
@@ -112,9 +112,10 @@ def settings_for(model: str, dataset: str, *, recipe: str | None = None, **given
     chosen = {**default_options(spec), **usual, **spec.defaults, **tuned, **given}
     if not reads_edges(spec):
         if given.get("edge_features", "none") not in ("none", "all"):
+            able = ", ".join(name for name, other in MODELS.items() if reads_edges(other))
             raise ValueError(
                 f"The model {model!r} reads no features of edges, got `edge_features="
-                f"{given['edge_features']!r}`. Choose 'none', or a model that does: lgan, gin."
+                f"{given['edge_features']!r}`. Choose 'none', or a model that does: {able}."
             )
         chosen["edge_features"] = "none"
     compress = bool(chosen["compress"]) and isinstance(spec, NetworkSpec) and spec.compress
@@ -136,13 +137,14 @@ def _several_readouts(spec: NetworkSpec | KernelSpec) -> bool:
 
 
 def reads_edges(spec: NetworkSpec | KernelSpec) -> bool:
-    """Whether a model reads features of edges."""
-    return "edge_dim" in accepted(spec)
+    """Whether a model reads features of edges, kernels their labels."""
+    return any(p.name in ("edge_dim", "edge_labels") for p in _parameters(spec))
 
 
 def accepted(spec: NetworkSpec | KernelSpec) -> set[str]:
     """Options that a model takes, by the signature of what builds it."""
-    return {p.name for p in _parameters(spec) if p.kind is p.KEYWORD_ONLY} - {"progress"}
+    options = {p.name for p in _parameters(spec) if p.kind is p.KEYWORD_ONLY}
+    return options - {"edge_labels", "progress"}
 
 
 def default_options(spec: NetworkSpec | KernelSpec) -> dict[str, Any]:

@@ -34,6 +34,21 @@ def raw_of() -> Callable[[Sequence[nx.Graph]], Read]:
 
 
 @pytest.fixture
+def bonded(
+    labelled: list[nx.Graph], raw_of: Callable[..., Read]
+) -> tuple[RawGraphs, Tensor, Tensor]:
+    """The same graphs with two labels of edges: the set, labels of nodes, labels of pairs."""
+    random, found = np.random.default_rng(8), {}
+    for g, graph in enumerate(labelled):
+        nx.set_edge_attributes(graph, {e: int(random.integers(2)) for e in graph.edges}, "label")
+        start = sum(len(before) for before in labelled[:g])
+        found |= {(start + u, start + v): kind for u, v, kind in graph.edges(data="label")}
+    raw, labels = raw_of(labelled)
+    pairs = [found[u, v] for u, v in raw.pair_index.t().tolist()]
+    return raw, labels, torch.tensor(pairs)
+
+
+@pytest.fixture
 def labelled() -> list[nx.Graph]:
     """Random graphs of every density with three labels; small ones without an edge among them."""
     random = np.random.default_rng(7)

@@ -1,6 +1,10 @@
+import itertools
+from collections import Counter
+
 import networkx as nx
 import numpy as np
 import pytest
+import torch
 
 from lgan.zoo.graph_kernels import propagation, shortest_path
 
@@ -24,6 +28,32 @@ def test_shortest_paths_agree_with_grakel(raw_of, labelled, as_grakel):
     length[length == 0] = 1  # graphs without edges
     ours = shortest_path(*raw_of(labelled)).matrices[0]
     np.testing.assert_allclose(ours, expected / np.outer(length, length), atol=1e-12)
+
+
+def test_with_labels_of_edges_shortest_paths_have_those_on_the_way(labelled, bonded):
+    raw, labels, edge_labels = bonded
+    counts = []
+    for graph in labelled:
+        count = Counter()
+        for u, v in itertools.permutations(graph, 2):
+            if nx.has_path(graph, u, v):
+                ways = nx.all_shortest_paths(graph, u, v)
+                least = min([graph.edges[e]["label"] for e in itertools.pairwise(w)] for w in ways)
+                count[graph.nodes[u]["label"], tuple(least), graph.nodes[v]["label"]] += 1
+        counts.append(count)
+    gram = np.array([[sum(n * b[k] for k, n in a.items()) for b in counts] for a in counts])
+    length = np.sqrt(gram.diagonal())
+    length[length == 0] = 1  # graphs without edges
+    ours = shortest_path(raw, labels, edge_labels=edge_labels).matrices[0]
+    np.testing.assert_allclose(ours, gram / np.outer(length, length), atol=1e-12)
+    assert not np.allclose(ours, shortest_path(raw, labels).matrices[0])
+
+
+def test_one_label_for_all_edges_changes_no_shortest_path(raw_of, labelled):
+    raw, labels = raw_of(labelled)
+    same = torch.zeros(raw.num_pairs, dtype=torch.int64)
+    ours = shortest_path(raw, labels, edge_labels=same).matrices
+    np.testing.assert_allclose(ours, shortest_path(raw, labels).matrices, atol=1e-12)
 
 
 def test_shortest_paths_separate_a_hexagon_from_two_triangles(raw_of):

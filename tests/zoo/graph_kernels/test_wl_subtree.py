@@ -1,3 +1,5 @@
+from collections import Counter
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -24,6 +26,28 @@ def test_agrees_with_grakel(raw_of, labelled, rounds):
     )
     ours = wl_subtree(*raw_of(labelled), rounds=rounds).matrices[-1]
     np.testing.assert_allclose(ours, kernel.fit_transform(graphs), atol=1e-12)
+
+
+def test_with_labels_of_edges_it_counts_what_the_definition_says(labelled, bonded):
+    raw, labels, edge_labels = bonded
+    colours = [{v: ("label", graph.nodes[v]["label"]) for v in graph} for graph in labelled]
+    counts = [Counter() for _ in labelled]
+    for _ in range(3):
+        for graph, colour, count in zip(labelled, colours, counts, strict=True):
+            count.update((len(counts), c) for c in colour.values())
+            seen = {v: sorted((colour[w], graph[v][w]["label"]) for w in graph[v]) for v in graph}
+            colour.update({v: (colour[v], tuple(seen[v])) for v in graph})
+    gram = np.array([[sum(n * b[c] for c, n in a.items()) for b in counts] for a in counts])
+    length = np.sqrt(gram.diagonal())
+    grams = wl_subtree(raw, labels, edge_labels=edge_labels, rounds=2).matrices
+    np.testing.assert_allclose(grams[-1], gram / np.outer(length, length), atol=1e-12)
+    assert not np.allclose(grams[-1], wl_subtree(raw, labels, rounds=2).matrices[-1])
+
+
+def test_edges_need_categories(bonded):
+    raw, labels, edge_labels = bonded
+    with pytest.raises(ValueError, match=r"one category for every edge.*'labels' or 'none'"):
+        wl_subtree(raw, labels, edge_labels=edge_labels.float())
 
 
 def test_merges_exactly_what_1_wl_merges(raw_of):

@@ -139,13 +139,13 @@ def check_count(name: str, value: int) -> None:
         raise ValueError(f"`{name}` must be an integer, 0 or more, got {value!r}. Choose 5, say.")
 
 
-def check_labels(labels: Any, num_nodes: int) -> NDArray[np.int64]:
-    """The categories of nodes as numpy integers ``[N]``, or an error: kernels need categories."""
-    if labels.ndim != 1 or labels.is_floating_point() or labels.numel() != num_nodes:
+def check_labels(labels: Any, number: int, thing: str = "node") -> NDArray[np.int64]:
+    """The categories of nodes or edges as numpy integers, or an error: kernels need categories."""
+    if labels.ndim != 1 or labels.is_floating_point() or labels.numel() != number:
+        words = "'labels', 'degree' or 'constant'" if thing == "node" else "'labels' or 'none'"
         raise ValueError(
-            f"A kernel needs one category for every node, shape [{num_nodes}], got "
-            f"{labels.dtype} of shape {list(labels.shape)}. "
-            "Choose the features 'labels', 'degree' or 'constant'."
+            f"A kernel needs one category for every {thing}, shape [{number}], got "
+            f"{labels.dtype} of shape {list(labels.shape)}. Choose the features {words}."
         )
     values: NDArray[np.int64] = labels.cpu().numpy().astype(np.int64)
     return values
