@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.data import Data
 from torch_geometric.loader import DataLoader
-from torch_geometric.nn import GINConv, global_add_pool
+from torch_geometric.nn import GINConv, GINEConv, global_add_pool
 
 from lgan.data import RawGraphs
 
@@ -25,31 +25,40 @@ def missing(*packages: str) -> str:
 
 
 class GIN(nn.Module):
-    """GIN-0 as PyG's examples write it: ``GINConv`` over a two-layer MLP, skip-cat, sum, linear.
+    """GIN-0 as PyG's examples write it: ``GINConv`` over a two-layer MLP, skip-cat, sum, linear;
+    GINE where edges have features.
 
     Args:
         in_channels: Size of the node features.
         hidden_channels: Width of every layer.
         out_channels: Classes.
         num_layers: Number of layers.
+        edge_dim: Size of the features of edges; none are read without.
     """
 
     def __init__(
-        self, in_channels: int, hidden_channels: int, out_channels: int, num_layers: int = 4
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        out_channels: int,
+        num_layers: int = 4,
+        edge_dim: int | None = None,
     ) -> None:
         super().__init__()
-        self.convs = nn.ModuleList(
-            GINConv(
-                nn.Sequential(
-                    nn.Linear(in_channels if layer == 0 else hidden_channels, hidden_channels),
-                    nn.BatchNorm1d(hidden_channels),
-                    nn.ReLU(),
-                    nn.Linear(hidden_channels, hidden_channels),
-                    nn.BatchNorm1d(hidden_channels),
-                    nn.ReLU(),
-                )
+        self.edge_dim = edge_dim
+        maps = [
+            nn.Sequential(
+                nn.Linear(in_channels if layer == 0 else hidden_channels, hidden_channels),
+                nn.BatchNorm1d(hidden_channels),
+                nn.ReLU(),
+                nn.Linear(hidden_channels, hidden_channels),
+                nn.BatchNorm1d(hidden_channels),
+                nn.ReLU(),
             )
             for layer in range(num_layers)
+        ]
+        self.convs = nn.ModuleList(
+            GINConv(mlp) if edge_dim is None else GINEConv(mlp, edge_dim=edge_dim) for mlp in maps
         )
         self.head = nn.Linear(hidden_channels * num_layers, out_channels)
 
@@ -57,13 +66,16 @@ class GIN(nn.Module):
         """Outputs for every graph of a batch."""
         x, levels = data.x, []
         for conv in self.convs:
-            x = conv(x, data.edge_index)
+            edges = () if self.edge_dim is None else (data.edge_attr,)
+            x = conv(x, data.edge_index, *edges)
             levels.append(x)
         out: Tensor = self.head(global_add_pool(torch.cat(levels, 1), data.batch))
         return out
 
 
-def pyg_graphs(raw: RawGraphs, category: Tensor, num_features: int) -> list[Data]:
+def pyg_graphs(
+    raw: RawGraphs, category: Tensor, num_features: int, pair_attr: Tensor | None = None
+) -> list[Data]:
     """The graphs as PyG's ``TUDataset`` gives them, with one-hot features.
 
     Social sets have no features of their own; theirs are those of ``OneHotDegree``.
@@ -72,14 +84,16 @@ def pyg_graphs(raw: RawGraphs, category: Tensor, num_features: int) -> list[Data
         raw: The set.
         category: Category of every node (label or degree) ``[N]``.
         num_features: Number of categories.
+        pair_attr: Features of edges ``[P, d]``; the labels of the set, one-hot, unless given.
     """
     u, v = raw.pair_index
     tail, head = torch.cat([u, v]), torch.cat([v, u])
     order = torch.argsort(tail * raw.num_nodes + head)  # as `coalesce` leaves them
     tail, head = tail[order], head[order]
-    bonds = None
-    if raw.pair_labels is not None:
-        bonds = F.one_hot(raw.pair_labels).float().repeat(2, 1)[order]
+    bonds = pair_attr
+    if bonds is None and raw.pair_labels is not None:
+        bonds = F.one_hot(raw.pair_labels).float()
+    bonds = None if bonds is None else bonds.repeat(2, 1)[order]
     cut = torch.searchsorted(tail, raw.node_ptr).tolist()
     ptr, graphs = raw.node_ptr.tolist(), []
     for g in range(raw.num_graphs):
@@ -106,6 +120,7 @@ class PeerTraining:
         hidden_channels: Width.
         num_classes: Classes.
         device: Where to train.
+        edges: Whether to read the features of edges.
     """
 
     def __init__(
@@ -116,9 +131,12 @@ class PeerTraining:
         hidden_channels: int,
         num_classes: int,
         device: torch.device,
+        edges: bool = False,
     ) -> None:
         self.device = device
-        self.model = GIN(train[0].x.size(1), hidden_channels, num_classes).to(device)
+        edge_dim = train[0].edge_attr.size(1) if edges else None
+        sizes = (train[0].x.size(1), hidden_channels, num_classes)
+        self.model = GIN(*sizes, edge_dim=edge_dim).to(device)
         self.optimizer = torch.optim.Adam(self.model.parameters(), 0.01)
         self.train = DataLoader(list(train), batch_size=32, shuffle=True)
         self.test = DataLoader(list(test), batch_size=32) if test else []

@@ -9,6 +9,7 @@ import torch
 from benchmarks.codes import codes
 from benchmarks.config import BenchConfig
 from benchmarks.cross_validation import cross_validation
+from benchmarks.edges import edges
 from benchmarks.epoch import epoch
 from benchmarks.explain import explain
 from benchmarks.import_time import import_time
@@ -52,6 +53,9 @@ BENCHMARKS: dict[str, BenchmarkSpec] = {
         cross_validation, "Ten folds side by side beside PyG's GIN, fold after fold", "any"
     ),
     "codes": BenchmarkSpec(codes, "Structural pair codes: their cost, and an epoch's", "cpu"),
+    "edges": BenchmarkSpec(
+        edges, "Features of edges: an epoch with them, without, and beside PyG's GINE", "any"
+    ),
     "explain": BenchmarkSpec(explain, "Edge explanations beside PyG's CaptumExplainer", "any"),
     "prepare": BenchmarkSpec(prepare, "COLLAB from its zip, and from the cache", "cpu"),
     "molecules": BenchmarkSpec(

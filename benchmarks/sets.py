@@ -1,5 +1,6 @@
 """A data set as both sides of a comparison read it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
@@ -9,7 +10,7 @@ from torch_geometric.data import Data
 from benchmarks.config import BenchConfig
 from benchmarks.peers import pyg_graphs
 from lgan.data import DATASETS, RawGraphs, load_raw, node_features, triangle_pairs
-from lgan.graph import GraphUnion
+from lgan.graph import EdgeFeatures, GraphUnion
 from lgan.graph.segments import concat_ranges
 from lgan.nn.readout import Readout
 
@@ -33,8 +34,21 @@ class BothSides:
     note: str = ""
 
 
-def load_both(name: str, config: BenchConfig, *, sample: int | None = None) -> BothSides:
-    """A set for both sides, or a random sample of its graphs; a tiny one if ``quick``."""
+def load_both(
+    name: str,
+    config: BenchConfig,
+    *,
+    sample: int | None = None,
+    edges: Callable[[RawGraphs], Tensor] | None = None,
+) -> BothSides:
+    """A set for both sides, or a random sample of its graphs; a tiny one if ``quick``.
+
+    Args:
+        name: The set.
+        config: Where from, and how thoroughly.
+        sample: Graphs to draw; all unless given.
+        edges: The features of the pairs of the set ``[P, d]``; none unless given.
+    """
     raw = (
         replace(triangle_pairs(num_graphs=40, seed=config.seed), name=name)
         if config.quick
@@ -48,6 +62,7 @@ def load_both(name: str, config: BenchConfig, *, sample: int | None = None) -> B
         ids = torch.randperm(raw.num_graphs, generator=generator)[:sample].sort().values
         raw, nodes = sample_graphs(raw, ids)
         category = category[nodes]
+    pair_attr = None if edges is None else edges(raw)
     union = GraphUnion.build(
         category,
         raw.pair_index,
@@ -56,8 +71,9 @@ def load_both(name: str, config: BenchConfig, *, sample: int | None = None) -> B
         num_features=num_features,
         num_classes=raw.num_classes,
         name=name,
+        edges=None if pair_attr is None else EdgeFeatures.of(pair_attr),
     )
-    graphs = pyg_graphs(raw, category, num_features)
+    graphs = pyg_graphs(raw, category, num_features, pair_attr)
     return BothSides(union.to(config.device), graphs, DATASETS[name].readout, note)
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from lgan.experiment import BASE, settings_for
+from lgan.experiment import RECIPES, settings_for
 from lgan.experiment.settings import accepted
 from lgan.experiment.tuned import TUNED
 from lgan.zoo import MODELS, NetworkSpec
@@ -12,7 +12,7 @@ def test_what_is_given_wins_over_what_was_tuned_and_that_over_the_usual(monkeypa
     assert settings.training.lr == 0.25
     assert settings.options["dropout"] == 0.3
     assert settings.hidden == 7
-    assert settings.options["num_layers"] == BASE["num_layers"]
+    assert settings.options["num_layers"] == RECIPES["paper"]["num_layers"]
 
 
 def test_settings_of_the_model_s_paper_win_over_the_usual():
