@@ -175,6 +175,8 @@ def _joined(a: Columns, b: Columns) -> Columns:
 
 
 def _targets(values: list[Any], names: Sequence[str] | None) -> dict[str, list[Any]]:
+    if names is not None and not names:
+        return {}
     if all(value is None for value in values):
         if names:
             raise ValueError(f"The targets {tuple(names)} need a field `y`, got graphs without.")

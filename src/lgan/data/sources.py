@@ -226,7 +226,8 @@ def _from_list(source: Any, how: _Reading) -> RawGraphs:
     if package == "torch_geometric":
         from lgan.data.pyg import from_pyg
 
-        raw = from_pyg(entries, targets=how.target_names, symmetrise=how.symmetrise)
+        names = [] if how.target_values else how.target_names
+        raw = from_pyg(entries, targets=names, symmetrise=how.symmetrise)
         return raw.with_targets(how.target_values) if how.target_values else raw
     raise TypeError(
         "Expected a list of SMILES, RDKit molecules, PyG `Data` or networkx graphs, got one of "

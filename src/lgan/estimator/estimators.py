@@ -1,7 +1,7 @@
 """`LGANClassifier` and `LGANRegressor`: members side by side behind `fit` and `predict`."""
 
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +9,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
 
-from lgan.data import Encoder, RawGraphs, Split, load_raw
-from lgan.data.load import UnionOptions, encoded, with_target
-from lgan.estimator.rows import as_rows, target_columns
+from lgan.data import load_raw
+from lgan.data.split_words import group_folds, random_folds
+from lgan.data.splits import stratified_folds
+from lgan.estimator.rows import as_rows, distinct_labels, row_values, target_columns
 from lgan.experiment import (
     ReadSource,
     Settings,
@@ -25,7 +29,8 @@ from lgan.experiment import (
 )
 from lgan.explain.attribution import Attribution
 from lgan.predictor import Predictor
-from lgan.train import train_ensemble
+from lgan.task.cells import spelled
+from lgan.train import TrainedEnsemble, train_ensemble
 
 __all__ = ["LGANClassifier", "LGANRegressor"]
 
@@ -70,42 +75,63 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
     def _fit(
         self, graphs: Any, columns: dict[str, list[Any]], kind: str, groups: Any
     ) -> "_Estimator":
-        settings = self._settings()
-        seed, extra = settings.training.seed, {}
-        if groups is not None:
-            extra = {"groups": list(groups)}
-        raw = load_raw(as_rows(graphs), targets={**columns, **extra})
-        if extra:
-            names = {name: raw.targets[name] for name in columns}
-            raw = _with_groups(raw, names, raw.targets["groups"])
-        encoder = Encoder.fit(raw, edge_features=settings.edge_features, task=kind)
-        assert encoder.task is not None
-        raw = with_target(raw, encoder.task)
-        split = Split.parse("group:groups" if extra else _default_split(encoder))
-        number = 10 if self.members == 1 else max(5, self.members)
-        fold = split.folds(raw, encoder.task, _possible(number, raw, encoder, extra), seed)
+        settings, source = self._read(graphs, columns, kind)
+        seed = settings.training.seed
+        fold = self._folds(source, row_values(groups, "groups", source.raw, graphs), seed)
+        settings = with_data_options(settings, source.union)
         spec = network_spec(settings.model)
-        how = UnionOptions(
-            settings.features,
-            settings.edge_features,
-            settings.compress,
-            spec.triangles,
-            settings.pair_code,
-            None if spec.lift is None else spec.lift(settings.options),
-        )
-        union = encoded(raw, encoder, how).to(self._place())
-        settings = with_data_options(settings, union)
         trained = train_ensemble(
-            factory(settings, union),
-            union,
+            factory(settings, source.union),
+            source.union,
             members=self.members,
             folds=fold,
             config=settings.training,
             metric=self.metric,
             captured=spec.captured,
-            rows=None if spec.rows is None else spec.rows(union),
+            rows=None if spec.rows is None else spec.rows(source.union),
+            device=self._place(),
         )
-        stored = stored_model(settings, ReadSource(raw, encoder, union), trained)
+        return self._trained(settings, source, trained)
+
+    def _read(
+        self, graphs: Any, columns: dict[str, list[Any]], kind: str
+    ) -> tuple[Settings, ReadSource]:
+        """The settings, and the graphs that can be read and have a target."""
+        settings = self._settings()
+        raw = load_raw(as_rows(graphs), targets=columns)
+        if raw.errors:
+            row, reason = raw.errors[0]
+            warnings.warn(
+                f"{len(raw.errors)} of {raw.num_graphs + len(raw.errors)} graphs cannot be read "
+                f"and are left out, the first of them number {row}: {reason}",
+                stacklevel=4,
+            )
+        return settings, ReadSource.of_graphs(settings, raw, kind, self._place())
+
+    def _folds(self, source: ReadSource, groups: Sequence[Any] | None, seed: int) -> Tensor:
+        """The fold of every graph: with groups together, or classes spread evenly."""
+        task, raw = source.encoder.task, source.raw
+        number = 10 if self.members == 1 else max(5, self.members)
+        assert task is not None
+        if groups is not None:
+            return group_folds(groups, min(number, max(2, len(set(groups)))), seed)
+        if not task.has_classes:
+            return random_folds(raw.num_graphs, min(number, raw.num_graphs), seed)
+        y = task.encode(raw.targets)
+        sizes = torch.bincount(y, minlength=len(task.classes))
+        fewest = int(sizes.argmin())
+        if int(sizes[fewest]) < 2:
+            raise ValueError(
+                "Every class must have two graphs or more that can be read, so that some are held "
+                f"out and others trained on, got {int(sizes[fewest])} of {task.classes[fewest]!r}. "
+                "Add graphs of that class, or leave it out."
+            )
+        return stratified_folds(y, min(number, int(sizes.min())), seed)
+
+    def _trained(
+        self, settings: Settings, source: ReadSource, trained: TrainedEnsemble
+    ) -> "_Estimator":
+        stored = stored_model(settings, source, trained)
         self.predictor_ = Predictor.of(stored).to(self._place())
         self.out_of_fold_score_ = trained.score
         return self
@@ -118,7 +144,9 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             X: One graph, or a list of them.
             asked: ``method``, ``target`` and further options.
         """
-        alone = isinstance(X, str) or not isinstance(X, Sequence | np.ndarray)
+        alone = isinstance(X, str) or not (
+            isinstance(X, Sequence | np.ndarray) or hasattr(X, "iloc")
+        )
         found = self._fitted().explain(as_rows([X] if alone else X), **asked)
         return found[0] if alone else found
 
@@ -126,15 +154,15 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         """Write the model to a file, which :func:`lgan.load_model` and ``lgan predict`` read."""
         self._fitted().checkpoint.save(path)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.string = False, True
+        tags.target_tags.multi_output = True
+        return tags
+
     def _fitted(self) -> Predictor:
         check_is_fitted(self, "predictor_")
         return self.predictor_
-
-    def _answers(self, X: Any) -> NDArray[np.float64]:
-        predictor = self._fitted()
-        if predictor.task.classes:
-            return predictor.predict_proba(as_rows(X))
-        return predictor.predict(as_rows(X))
 
     def _settings(self) -> Settings:
         return settings_for(
@@ -142,7 +170,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             "",
             recipe=self.recipe,
             epochs=self.epochs,
-            seed=0 if self.random_state is None else int(self.random_state),
+            seed=_seed(self.random_state),
             **(self.options or {}),
         )
 
@@ -164,7 +192,7 @@ class LGANClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
         >>> smiles = ["CCO", "CCN", "CCC", "CCS", "CCCl", "CCBr"] * 5
         >>> labels = ["polar", "polar", "apolar", "apolar", "apolar", "apolar"] * 5
         >>> model = LGANClassifier(members=2, epochs=2, random_state=0).fit(smiles, labels)
-        >>> model.predict_proba(["CCO"]).shape, list(model.classes_)
+        >>> model.predict_proba(["CCO"]).shape, model.classes_.tolist()
         ((1, 2), ['apolar', 'polar'])
     """
 
@@ -175,37 +203,34 @@ class LGANClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
 
         Args:
             X: Graphs.
-            y: Classes ``[n]``, or several columns of two classes each.
+            y: Classes ``[n]``, or several columns of the same two classes; NaN or ``None`` where
+                missing.
             groups: Graphs of one group are held out together, for example
                 :func:`lgan.scaffolds`.
         """
-        columns = target_columns(X, y)
-        values = np.asarray(next(iter(columns.values())) if len(columns) == 1 else [0, 1])
-        self.classes_ = np.unique(values)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"`y` must hold two classes or more, got {self.classes_.tolist()}. Add graphs of "
-                "another class."
-            )
-        several = len(columns) > 1
-        kind = "multilabel" if several else "binary" if len(self.classes_) == 2 else "multiclass"
-        words = {name: [_word(value) for value in column] for name, column in columns.items()}
-        self._fit(X, words, kind, groups)
+        self._fit(X, *self._targets(X, y), groups)
         return self
+
+    def _targets(self, X: Any, y: Any) -> tuple[dict[str, list[Any]], str]:
+        columns = target_columns(X, y)
+        self.classes_ = distinct_labels(columns)
+        several = len(columns) > 1
+        return columns, (
+            "multilabel" if several else "binary" if len(self.classes_) == 2 else "multiclass"
+        )
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes ``[n, C]``, in the order of ``classes_``; of the second
         class of every target ``[n, T]`` where there are several. NaN for what cannot be read.
         """
-        answers = self._answers(X)
-        task = self.predictor_.task
-        if not task.has_classes:
-            return answers
-        order = [task.classes.index(_word(name)) for name in self.classes_.tolist()]
-        return answers[:, order]
+        predictor = self._fitted()
+        answers, order = predictor.predict_proba(as_rows(X)), self._order()
+        if predictor.task.has_classes:
+            return answers[:, order]
+        return answers if order == [0, 1] else 1 - answers
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The likeliest class of every graph."""
+        """The likeliest class of every graph, of every target where there are several."""
         answers = self.predict_proba(X)
         unread = np.flatnonzero(np.isnan(answers).any(axis=1))
         if unread.size:
@@ -213,20 +238,28 @@ class LGANClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
                 f"{unread.size} of {len(answers)} graphs cannot be read, the first of them number "
                 f"{int(unread[0])}. Leave them out, or call `predict_proba`, which gives NaN there."
             )
-        if not self.predictor_.task.has_classes:
-            return (answers > 0.5).astype(int)
-        return np.asarray(self.classes_[answers.argmax(1)])
+        one = self.predictor_.task.has_classes
+        places = answers.argmax(1) if one else (answers > 0.5).astype(int)
+        return np.asarray(self.classes_[places])
 
     def predict_set(self, X: Any, alpha: float = 0.1) -> NDArray[np.bool_]:
-        """The classes that may be true ``[n, C]``, so that a share ``alpha`` of new graphs like
-        those of the training have another.
+        """The classes that may be true ``[n, C]``, ``[n, T, 2]`` for several targets, so that a
+        share ``alpha`` of new graphs like those of the training have another.
         """
-        predictor = self._fitted()
-        found = predictor.predict_set(as_rows(X), alpha)
-        if not predictor.task.has_classes:
-            return found
-        order = [predictor.task.classes.index(_word(name)) for name in self.classes_.tolist()]
-        return found[:, order]
+        return self._fitted().predict_set(as_rows(X), alpha)[..., self._order()]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of classes that are right, of those that are not missing in ``y``."""
+        said, there = self.predict(X).reshape(len(as_rows(X)), -1), []
+        for column, values in enumerate(target_columns(X, y, fewest=1).values()):
+            there += [(row, column, v) for row, v in enumerate(values) if spelled(v) is not None]
+        right = [spelled(said[row, column]) == spelled(value) for row, column, value in there]
+        weight = None if sample_weight is None else [sample_weight[row] for row, _, _ in there]
+        return float(np.average(right, weights=weight))
+
+    def _order(self) -> list[int]:
+        """Where each of ``classes_`` is among the outputs of the model."""
+        return [self.predictor_.task.classes.index(str(spelled(c))) for c in self.classes_.tolist()]
 
 
 class LGANRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
@@ -244,14 +277,25 @@ class LGANRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
             y: Numbers ``[n]`` or ``[n, T]``.
             groups: Graphs of one group are held out together.
         """
-        columns = target_columns(X, y)
-        self._fit(X, {name: [float(v) for v in c] for name, c in columns.items()}, "regression",
-                  groups)  # fmt: skip
+        self._fit(X, *self._targets(X, y), groups)
         return self
+
+    def _targets(self, X: Any, y: Any) -> tuple[dict[str, list[Any]], str]:
+        return target_columns(X, y), "regression"
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The numbers of every graph, ``[n]`` or ``[n, T]``; NaN for what cannot be read."""
-        return self._answers(X)
+        return self._fitted().predict(as_rows(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R², the mean over targets, of the values that are not missing in ``y``."""
+        said, scores = self.predict(X).reshape(len(as_rows(X)), -1), []
+        for column, values in enumerate(target_columns(X, y, fewest=1).values()):
+            truth = np.asarray(values, dtype=float)
+            there = ~np.isnan(truth)
+            weight = None if sample_weight is None else np.asarray(sample_weight)[there]
+            scores.append(r2_score(truth[there], said[there, column], sample_weight=weight))
+        return float(np.mean(scores))
 
     def predict_std(self, X: Any) -> NDArray[np.float64]:
         """How far the members are apart, in the units of the target."""
@@ -265,30 +309,8 @@ class LGANRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
         return self._fitted().predict_interval(as_rows(X), alpha)
 
 
-def _word(value: Any) -> str:
-    """A label as a task names it; nothing where it is missing."""
-    missing = value is None or (isinstance(value, float | np.floating) and np.isnan(value))
-    if missing:
-        return ""
-    whole = isinstance(value, float | np.floating) and float(value).is_integer()
-    return str(int(value)) if whole else str(value)
-
-
-def _default_split(encoder: Encoder) -> str:
-    task = encoder.task
-    return "stratified" if task is not None and task.has_classes else "random"
-
-
-def _possible(number: int, raw: RawGraphs, encoder: Encoder, extra: dict[str, Any]) -> int:
-    """Folds that can be drawn: no more than the smallest class has graphs, or than groups."""
-    if extra:
-        return min(number, len(set(raw.columns["groups"])))
-    task = encoder.task
-    assert task is not None
-    if not task.has_classes:
-        return min(number, raw.num_graphs)
-    return max(2, min(number, int(torch.bincount(task.encode(raw.targets)).min())))
-
-
-def _with_groups(raw: RawGraphs, targets: dict[str, Any], groups: Sequence[Any]) -> RawGraphs:
-    return replace(raw, targets=targets, columns={**raw.columns, "groups": groups})
+def _seed(random_state: Any) -> int:
+    """A whole number as it is, and one drawn from a generator of numpy."""
+    if random_state is None or isinstance(random_state, int | np.integer):
+        return int(random_state or 0)
+    return int(check_random_state(random_state).randint(2**31))

@@ -3,8 +3,12 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["as_rows", "target_columns"]
+from lgan.data import RawGraphs
+from lgan.task.cells import spelled
+
+__all__ = ["as_rows", "distinct_labels", "row_values", "target_columns"]
 
 
 def as_rows(graphs: Any) -> list[Any]:
@@ -32,8 +36,8 @@ def as_rows(graphs: Any) -> list[Any]:
     return [row.item() if isinstance(row, np.generic) else row for row in rows]
 
 
-def target_columns(graphs: Any, y: Any) -> dict[str, list[Any]]:
-    """The targets by name, one value a graph each."""
+def target_columns(graphs: Any, y: Any, *, fewest: int = 4) -> dict[str, list[Any]]:
+    """The targets by name, one value a graph each; an error where there are too few graphs."""
     if hasattr(y, "columns"):
         columns = {str(name): list(y[name]) for name in y.columns}
     elif getattr(y, "name", None) is not None and not isinstance(y, np.ndarray):
@@ -50,6 +54,43 @@ def target_columns(graphs: Any, y: Any) -> dict[str, list[Any]]:
             raise ValueError(
                 f"`y` must have one value for each of {rows} graphs, got {len(column)} in {name!r}."
             )
-    if rows < 4:
-        raise ValueError(f"`X` must hold four graphs or more to hold some out, got {rows}.")
+    if rows < fewest:
+        raise ValueError(
+            f"`X` must hold {fewest} graphs or more, so that some can be held out, got {rows}. Add "
+            "graphs."
+        )
     return columns
+
+
+def distinct_labels(columns: dict[str, list[Any]]) -> NDArray[Any]:
+    """The labels of all targets that are not missing, each once, in their order."""
+    there = [v for column in columns.values() for v in column if spelled(v) is not None]
+    if len({isinstance(value, str) for value in there}) > 1:
+        raise TypeError(
+            "`y` must hold labels of one kind, got texts and others. Make all of them texts."
+        )
+    labels = np.unique(np.asarray(there))
+    names = {spelled(label) for label in labels.tolist()}
+    if len(names) < len(labels):
+        raise ValueError(
+            "The labels of `y` must differ by more than blanks around them, got "
+            f"{labels.tolist()[:10]}. Spell each class in one way."
+        )
+    if len(names) < 2:
+        raise ValueError(
+            f"`y` must hold two classes or more, got {labels.tolist()}. Add graphs of another "
+            "class."
+        )
+    return labels
+
+
+def row_values(values: Any, name: str, raw: RawGraphs, graphs: Any) -> list[Any] | None:
+    """One value a graph that was read, from one a row; nothing where none were given."""
+    if values is None:
+        return None
+    each, rows = list(values), len(as_rows(graphs))
+    if len(each) != rows:
+        raise ValueError(
+            f"`{name}` must have one value for each of {rows} graphs, got {len(each)}."
+        )
+    return [each[row] for row in raw.rows.tolist()]

@@ -57,6 +57,19 @@ class ReadSource:
         )  # fmt: skip
         return ReadSource(labelled, encoder, union, raw.num_graphs - labelled.num_graphs)
 
+    @staticmethod
+    def of_graphs(
+        settings: Settings, raw: RawGraphs, task: str, device: torch.device | str = "cpu"
+    ) -> "ReadSource":
+        """The graphs that have a target, ready for the network of some settings."""
+        encoder = fit_encoder(
+            raw, features=settings.features, edge_features=settings.edge_features, task=task
+        )
+        labelled = with_target(raw, encoder.task)
+        union = encoded(labelled, encoder, _union_options(settings))
+        union = checked_and_placed(union, settings, device)
+        return ReadSource(labelled, encoder, union, raw.num_graphs - labelled.num_graphs)
+
 
 def prepare(
     settings: Settings,
@@ -147,6 +160,18 @@ def _read(
     return raw, encoder
 
 
+def _union_options(settings: Settings) -> UnionOptions:
+    spec = network_spec(settings.model)
+    return UnionOptions(
+        settings.features,
+        settings.edge_features,
+        settings.compress,
+        spec.triangles,
+        settings.pair_code,
+        None if spec.lift is None else spec.lift(settings.options),
+    )
+
+
 def _union(
     settings: Settings,
     source: str,
@@ -155,15 +180,7 @@ def _union(
     build: Callable[[UnionOptions], GraphUnion],
 ) -> GraphUnion:
     """The union of a source, cached or built, where the network of these settings trains."""
-    spec = network_spec(settings.model)
-    options = UnionOptions(
-        settings.features,
-        settings.edge_features,
-        settings.compress,
-        spec.triangles,
-        settings.pair_code,
-        None if spec.lift is None else spec.lift(settings.options),
-    )
+    options = _union_options(settings)
     union = cached_union(
         source,
         options,

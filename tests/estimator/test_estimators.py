@@ -1,0 +1,282 @@
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+import lgan
+from lgan import LGANClassifier, LGANRegressor
+from small_estimators import NAMES, NUMBERS, SMALL, SMILES, classifier, regressor
+
+pytest.importorskip("rdkit", reason="molecules need rdkit")
+BOTH = [LGANClassifier, LGANRegressor]
+MISSING = np.tile([[0, 1], [1, np.nan], [np.nan, 0], [1, 1.0]], (4, 1))
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_parameters_are_kept_as_given_and_cloned(kind):
+    given = {name: object() for name in kind().get_params()}
+    made = kind(**given)
+    assert made.get_params() == given
+    assert made.set_params(members=3).members == 3
+    with pytest.raises(ValueError, match="Invalid parameter 'colour'"):
+        made.set_params(colour="blue")
+    copy = clone(kind(**SMALL))
+    assert copy.get_params() == kind(**SMALL).get_params()
+    assert not hasattr(copy, "predictor_")
+
+
+def test_each_says_what_it_is():
+    assert is_classifier(LGANClassifier())
+    assert is_regressor(LGANRegressor())
+
+
+def test_nothing_is_answered_before_fit():
+    for call in ("predict", "predict_proba", "predict_set", "explain"):
+        with pytest.raises(NotFittedError):
+            getattr(classifier(), call)(SMILES)
+    for call in ("predict", "predict_std", "predict_interval"):
+        with pytest.raises(NotFittedError):
+            getattr(regressor(), call)(SMILES)
+    with pytest.raises(NotFittedError):
+        classifier().save("nowhere")
+
+
+def test_a_pickled_model_says_the_same(classes, numbers):
+    again = pickle.loads(pickle.dumps(classes))
+    assert np.array_equal(again.predict_proba(SMILES), classes.predict_proba(SMILES))
+    assert again.get_params() == classes.get_params()
+    other = pickle.loads(pickle.dumps(numbers))
+    assert np.array_equal(other.predict_interval(SMILES), numbers.predict_interval(SMILES))
+
+
+def test_a_saved_model_says_the_same(classes, tmp_path):
+    classes.save(tmp_path / "model.safetensors")
+    loaded = lgan.load_model(tmp_path / "model.safetensors")
+    assert loaded.predict(SMILES).tolist() == classes.predict(SMILES).tolist()
+
+
+def test_a_second_fit_with_the_same_seed_is_the_same_model(classes):
+    again = clone(classes).fit(SMILES, NAMES)
+    assert np.array_equal(again.predict_proba(SMILES), classes.predict_proba(SMILES))
+    other = clone(classes).set_params(random_state=np.random.RandomState(3)).fit(SMILES, NAMES)
+    assert not np.array_equal(other.predict_proba(SMILES), classes.predict_proba(SMILES))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [["b", "a"], [7, 3], [True, False], [0.5, -1.5], [2, 0, 1], ["inactive", "active"],
+     ["Yes", "No"], [10, 9, 2]],
+    ids=str,
+)  # fmt: skip
+def test_labels_come_back_as_they_were_given(labels):
+    y = np.resize(labels, 16)
+    model = classifier(epochs=30, members=1).fit(SMILES, y)
+    assert np.array_equal(model.classes_, np.unique(y))
+    assert model.classes_.dtype == y.dtype
+    said, shares = model.predict(SMILES), model.predict_proba(SMILES)
+    assert said.dtype == y.dtype
+    np.testing.assert_allclose(shares.sum(1), 1, rtol=1e-6)
+    assert np.array_equal(said, model.classes_[shares.argmax(1)])
+    # The model file names the same class.
+    assert model.predictor_.predict(SMILES).tolist() == [str(v) for v in said.tolist()]
+    assert np.take_along_axis(model.predict_set(SMILES), shares.argmax(1)[:, None], 1).all()
+
+
+def test_a_column_of_probabilities_belongs_to_its_class():
+    """Oxygen or not, and a name for either that sorts the other way than what the task has."""
+    y = np.array(["active" if "O" in s else "inactive" for s in SMILES])
+    model = classifier(epochs=60, members=3, options={"hidden": 16, "lr": 0.01}).fit(SMILES, y)
+    assert list(model.classes_) == ["active", "inactive"]
+    assert model.score(SMILES, y) == accuracy_score(y, model.predict(SMILES)) > 0.8
+    assert cross_val_score(model, SMILES, y, cv=2, scoring="roc_auc").mean() > 0.6
+
+
+def test_missing_labels_are_left_out():
+    model = classifier().fit(SMILES, ["a", "b", None, "b"] * 4)
+    assert list(model.classes_) == ["a", "b"]
+    assert len(model.predictor_.checkpoint.out_of_fold.y) <= 12
+    assert np.array_equal(classifier().fit(SMILES, [0, 1, np.nan, 1] * 4).classes_, [0, 1])
+
+
+def test_score_is_that_of_scikit_learn(classes, numbers):
+    weight = np.arange(16)
+    y = np.array(NAMES)
+    assert classes.score(SMILES, y) == accuracy_score(y, classes.predict(SMILES))
+    assert classes.score(SMILES, y, weight) == pytest.approx(
+        accuracy_score(y, classes.predict(SMILES), sample_weight=weight)
+    )
+    for w in (None, weight):
+        expected = r2_score(NUMBERS, numbers.predict(SMILES), sample_weight=w)
+        assert numbers.score(SMILES, NUMBERS, w) == pytest.approx(expected)
+    assert 0 <= classes.score(["CCO"], ["yes"]) <= 1
+
+
+def test_tables_and_series_are_read_by_position(classes):
+    rows = pd.Index(range(100, 116))
+    table = pd.DataFrame({"name": "x", "SMILES": SMILES}, index=rows)
+    expected = classes.predict_proba(SMILES)
+    for x in (table, table["SMILES"], np.array(SMILES), np.array(SMILES)[:, None], tuple(SMILES)):
+        for y in (pd.Series(NAMES, index=rows), pd.DataFrame({"t": NAMES}), np.array(NAMES)):
+            model = classifier().fit(x, y)
+            assert np.array_equal(model.predict_proba(x), expected)
+    assert model.predictor_.task.targets == ("y",)
+    assert classifier().fit(SMILES, pd.DataFrame({"t": NAMES})).predictor_.task.targets == ("t",)
+    assert classifier().fit(SMILES, pd.Series(NAMES, dtype="category")).classes_[0] == "no"
+    with pytest.raises(ValueError, match=r"must have a column `smiles`.*got name, other"):
+        classes.predict(pd.DataFrame({"name": SMILES, "other": SMILES}))
+
+
+def test_several_labels_with_missing_ones():
+    model = classifier().fit(SMILES, MISSING)
+    assert model.predictor_.task.kind == "multilabel"
+    assert model.predict_proba(SMILES).shape == (16, 2)
+    assert set(np.unique(model.predict(SMILES))) <= {0, 1}
+    assert model.predict_set(SMILES).shape == (16, 2, 2)
+    said, there = model.predict(SMILES), ~np.isnan(MISSING)
+    assert model.score(SMILES, MISSING) == (said == MISSING)[there].mean()
+    names = pd.DataFrame({"a": ["active", "inactive"] * 8, "b": ["inactive", None] * 8})
+    worded = classifier().fit(SMILES, names)
+    shares = worded.predict_proba(SMILES)
+    assert np.array_equal(worded.predict(SMILES) == "inactive", shares > 0.5)
+    own = worded.predictor_.predict(SMILES)
+    assert np.array_equal(own, worded.predict(SMILES))
+
+
+def test_several_numbers_with_missing_ones():
+    y = MISSING + np.arange(16)[:, None]
+    model = regressor().fit(SMILES, y)
+    assert model.predict(SMILES).shape == model.predict_std(SMILES).shape == (16, 2)
+    assert model.predict_interval(SMILES).shape == (16, 2, 2)
+    there = ~np.isnan(y)
+    each = [r2_score(y[there[:, i], i], model.predict(SMILES)[there[:, i], i]) for i in range(2)]
+    assert model.score(SMILES, y) == pytest.approx(np.mean(each))
+
+
+def test_shapes_of_one_number(numbers):
+    assert numbers.predict(SMILES).shape == numbers.predict_std(SMILES).shape == (16,)
+    assert numbers.predict_interval(SMILES, 0.5).shape == (16, 2)
+
+
+def test_graphs_of_networkx():
+    nx = pytest.importorskip("networkx")
+    graphs = [nx.cycle_graph(3 + i % 4) for i in range(12)]
+    model = classifier().fit(graphs, [i % 2 for i in range(12)])
+    assert set(model.predict(graphs)) <= {0, 1}
+    assert model.explain(graphs[0]).edge_scores.numel() == 6
+
+
+def test_graphs_of_pyg_with_targets_of_their_own():
+    data = pytest.importorskip("torch_geometric.data")
+    import torch
+
+    path = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    graphs = [data.Data(x=torch.full((3, 1), float(i % 3)), edge_index=path, y=torch.tensor([5]))
+              for i in range(12)]  # fmt: skip
+    model = classifier().fit(graphs, ["a", "b"] * 6)
+    assert model.predictor_.task.targets == ("y",)
+    assert set(model.predict(graphs)) <= {"a", "b"}
+
+
+def test_it_works_in_a_pipeline_and_in_a_search():
+    trimmed = FunctionTransformer(lambda rows: [row.strip() for row in rows])
+    padded = [f" {s} " for s in SMILES]
+    pipeline = make_pipeline(trimmed, classifier()).fit(padded, NAMES)
+    assert np.array_equal(pipeline.predict(padded), classifier().fit(SMILES, NAMES).predict(SMILES))
+    search = GridSearchCV(classifier(), {"members": [1, 2]}, cv=2).fit(SMILES, NAMES)
+    assert search.best_params_["members"] in (1, 2)
+    assert search.best_estimator_.predictor_.checkpoint.members == search.best_params_["members"]
+
+
+def test_scaffolds_are_groups_of_scikit_learn():
+    rings = ["c1ccccc1", "C1CCCCC1", "c1ccncc1", "C1CC1", "C1CCC1", "c1ccoc1"]
+    smiles = [ring + tail for ring in rings for tail in ("C", "CO", "CN")]
+    scores = cross_val_score(
+        classifier(), smiles, ["a", "b", "a"] * 6, groups=lgan.scaffolds(smiles),
+        cv=GroupKFold(3), scoring="roc_auc",
+    )  # fmt: skip
+    assert scores.shape == (3,)
+    assert np.all((scores >= 0) & (scores <= 1))
+
+
+def test_graphs_of_a_group_are_held_out_together():
+    groups = np.repeat(["p", "q", "r", "s"], 4)
+    order = np.random.default_rng(0).permutation(16)
+    smiles = [SMILES[i] for i in order]
+    smiles[5] = "C1CC"  # what cannot be read must not shift the groups
+    with pytest.warns(UserWarning, match="1 of 16 graphs cannot be read and are left out.*5"):
+        model = classifier(members=4).fit(smiles, ["a", "b"] * 8, groups=groups[order])
+    fold = model.predictor_.checkpoint.out_of_fold.fold.numpy()
+    kept = np.delete(groups[order], 5)
+    assert len(fold) == 15
+    assert len(set(zip(fold.tolist(), kept.tolist(), strict=True))) == 4
+
+
+def test_unreadable_molecules_keep_their_place(classes, numbers):
+    with pytest.warns(UserWarning, match="1 of 3 rows cannot be read"):
+        shares = classes.predict_proba(["CCO", "C1CC", "CCN"])
+    assert np.isnan(shares[1]).all()
+    np.testing.assert_allclose(shares[[0, 2]], classes.predict_proba(["CCO", "CCN"]), rtol=1e-5)
+    with pytest.warns(UserWarning, match="cannot be read"):
+        assert np.isnan(numbers.predict(["C1CC", "CCO"])).tolist() == [True, False]
+    with (
+        pytest.warns(UserWarning, match="cannot be read"),
+        pytest.raises(ValueError, match="1 of 2 graphs cannot be read, the first of them number 1"),
+    ):
+        classes.predict(["CCO", "C1CC"])
+
+
+@pytest.mark.parametrize(
+    ("smiles", "y", "message"),
+    [
+        (SMILES, NAMES[:3], "one value for each of 16 graphs, got 3"),
+        (SMILES, ["yes"] * 16, r"two classes or more, got \['yes'\]"),
+        (SMILES, [None] * 16, r"two classes or more, got \[\]"),
+        (SMILES, [" a", "a"] * 8, "must differ by more than blanks"),
+        (SMILES, ["a"] * 15 + ["b"], "two graphs or more that can be read.*got 1 of 'b'"),
+        ([], [], "must hold 4 graphs or more.*got 0"),
+        (["nothing"] * 4, [0, 1] * 2, "must have a graph that can be read, got none in 4"),
+    ],
+    ids=["lengths", "one class", "no class", "blanks", "lonely", "empty", "unreadable"],
+)
+@pytest.mark.filterwarnings("ignore:.*cannot be read")
+def test_bad_targets_and_graphs_are_refused(smiles, y, message):
+    with pytest.raises(ValueError, match=message):
+        classifier().fit(smiles, y)
+
+
+def test_other_bad_input_is_refused(classes):
+    with pytest.raises(TypeError, match=r"list of graphs or SMILES, got a text.*\[text\]"):
+        classifier().fit("CCO", ["a"])
+    with pytest.raises(TypeError, match="got a text"):
+        classes.predict("CCO")
+    with pytest.raises(TypeError, match="list of graphs or SMILES, got int"):
+        classes.predict(7)
+    with pytest.raises(TypeError, match="labels of one kind"):
+        classifier().fit(SMILES, np.array(["a", 1] * 8, dtype=object))
+    with pytest.raises(ValueError, match="`groups` must have one value for each of 16 graphs"):
+        classifier().fit(SMILES, NAMES, groups=[1, 2])
+    with pytest.raises(ValueError, match="at least as many groups as folds"):
+        classifier().fit(SMILES, NAMES, groups=[1] * 16)
+    with pytest.raises(ValueError, match="A regression needs numbers, got text"):
+        regressor().fit(SMILES, NAMES)
+    with pytest.raises(ValueError, match="`members` must be 1 or more, got 0"):
+        classifier(members=0).fit(SMILES, NAMES)
+    with pytest.raises(ValueError, match="has no option 'colour'"):
+        classifier(options={"colour": 1}).fit(SMILES, NAMES)
+    with pytest.raises(ValueError, match="`alpha` must lie between 0 and 1, got 2"):
+        classes.predict_set(SMILES, 2)
+
+
+def test_one_graph_and_a_list_are_explained(classes):
+    one = classes.explain("CCO")
+    [first, second] = classes.explain(["CCO", "CCN"])
+    np.testing.assert_allclose(one.edge_scores, first.edge_scores, atol=1e-6)
+    assert second.edge_scores.numel() == 4
+    assert len(classes.explain(pd.Series(["CCO", "CCN"]))) == 2
