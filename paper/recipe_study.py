@@ -2,10 +2,10 @@
 
     python -m paper.recipe_study prepare --molecules FOLDER --folder F
     python -m paper.recipe_study run --folder F [--part I --parts N]
-    python -m paper.recipe_study table
+    lgan table recipe
 
 `prepare` needs RDKit and writes every set of the suite, encoded as a user's own data would be, with
-its folds; `run` trains what is not in the records yet; `table` reads the records.
+its folds; `run` trains what is not in the records yet.
 """
 
 import argparse
@@ -29,8 +29,11 @@ from lgan.task import Task
 from lgan.train import TrainConfig, cross_validate
 from lgan.train.environment import environment
 from lgan.zoo import GIN
+from paper.render import Grid
 
 RECORDS = Path("results/recipe")
+# Sets that a choice must have been measured on to be chosen.
+FEWEST = 6
 # Outer folds, and members of each, which hold another fold out to choose the epoch.
 FOLDS, MEMBERS = 5, 2
 # Source, and how its folds are drawn.
@@ -140,9 +143,9 @@ def run(folder: Path, part: int, parts: int, sets: list[str], choices: list[str]
             print(name, choice, row["bagged"], row["fair"], row["seconds"], flush=True)
 
 
-def records() -> Iterator[dict[str, Any]]:
+def records(folder: Path = RECORDS) -> Iterator[dict[str, Any]]:
     """All rows that were measured."""
-    for path in sorted(RECORDS.glob("*.jsonl")):
+    for path in sorted(folder.glob("*.jsonl")):
         yield from map(json.loads, path.read_text().splitlines())
 
 
@@ -190,7 +193,7 @@ def _file(name: str, code: str) -> str:
 def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("what", choices=("prepare", "run", "table"))
+    parser.add_argument("what", choices=("prepare", "run"))
     parser.add_argument("--folder", type=Path, default=Path("data/recipe"))
     parser.add_argument("--molecules", type=Path, default=Path("molecules"))
     parser.add_argument("--part", type=int, default=0)
@@ -200,28 +203,55 @@ def main() -> None:
     given = parser.parse_args()
     if given.what == "prepare":
         prepare(given.molecules, given.folder)
-    elif given.what == "run":
-        run(given.folder, given.part, given.parts, given.sets.split(","), given.choices.split(";"))
     else:
-        print(table())
+        run(given.folder, given.part, given.parts, given.sets.split(","), given.choices.split(";"))
 
 
-def table() -> str:
-    """By choice and set: how much less error than the base, in percent, and the mean over sets."""
-    rows = list(records())
+def recipe_grids(rows: list[dict[str, Any]]) -> list[Grid]:
+    """What every choice is worth on every set, and what leaving one set out would have chosen."""
     error = {(row["set"], row["choice"]): _error(row["metric"], row["bagged"]) for row in rows}
     sets = [name for name in SUITE if (name, "base") in error]
-    lines = [["choice", *sets, "mean"]]
-    for choice in CHOICES:
-        gains = {
-            name: 1 - error[name, choice] / error[name, "base"]
+    gains = {
+        choice: {
+            name: 100 * (1 - error[name, choice] / error[name, "base"])
             for name in sets
             if (name, choice) in error
         }
-        if gains:
-            cells = [f"{100 * gains[name]:+.1f}" if name in gains else "" for name in sets]
-            lines.append([choice, *cells, f"{100 * fmean(gains.values()):+.2f}"])
-    return "\n".join(" | ".join(line) for line in lines)
+        for choice in CHOICES
+    }
+    gains = {choice: gain for choice, gain in gains.items() if gain}
+    cells = [
+        [choice, *(f"{gain[n]:+.1f}" if n in gain else "" for n in sets),
+         f"{fmean(gain.values()):+.1f}"]
+        for choice, gain in gains.items()
+    ]  # fmt: skip
+    metrics = {
+        row["set"]: (row["metric"], row["bagged"]) for row in rows if row["choice"] == "base"
+    }
+    base = ", ".join(f"{name} {metrics[name][0]} {metrics[name][1]:.3f}" for name in sets)
+    notes = [
+        f"{FOLDS} outer folds, {MEMBERS} members each, rule `bagged`, seed 0: one run a cell, so "
+        "that differences of a few percent on one set are noise. Blank: not measured.",
+        f"The base: {base}.",
+    ]
+    left_out = []
+    for name in sets:
+        others = {
+            choice: fmean(value for other, value in gain.items() if other != name)
+            for choice, gain in gains.items()
+            if name in gain and len(gain) > FEWEST and "gin" not in choice
+        }
+        best = max(others, key=lambda choice: others[choice])
+        left_out.append([name, best, f"{others[best]:+.1f}", f"{gains[best][name]:+.1f}"])
+    columns = ["choice", *sets, "mean"]
+    return [
+        Grid("Less error than the base, in percent, by choice and set", columns, cells, notes),
+        Grid(
+            "The choice by all other sets, and what it is worth on the set left out",
+            ["set", "chosen by the others", "gain there", "gain here"],
+            left_out,
+        ),
+    ]
 
 
 def _error(metric: str, value: float) -> float:

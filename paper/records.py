@@ -90,7 +90,8 @@ class Run:
 
 
 def row_name(model: str, settings: dict[str, Any]) -> str:
-    """A model with a pair code is a row of its own, unless codes are what the model is about.
+    """A model with a pair code is a row of its own, unless codes are what the model is about; so is
+    one that was trained by another recipe than the tables'.
 
     Example:
         >>> row_name("lgan", {"pair_code": "full"}), row_name("lgan-code", {"pair_code": "full"})
@@ -98,7 +99,9 @@ def row_name(model: str, settings: dict[str, Any]) -> str:
     """
     code = settings.get("pair_code") or "none"
     coded = model in MODELS and "pair_code" in MODELS[model].defaults
-    return model if code == "none" or coded else f"{model} + {code}"
+    name = model if code == "none" or coded else f"{model} + {code}"
+    recipe = settings.get("recipe", "paper")
+    return name if recipe == "paper" else f"{name} ({recipe} recipe)"
 
 
 def fold_key(folds: Sequence[int]) -> str:

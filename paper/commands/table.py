@@ -140,6 +140,28 @@ def ablation(
 
 
 @app.command()
+def recipe(
+    form: Format = None,
+    as_json: options.Json = False,
+    records: Records = Path("results/recipe"),
+) -> None:
+    """The study behind the default recipe: what each choice is worth on each set.
+
+    Example: lgan table recipe --format md
+    """
+    from paper.recipe_study import recipe_grids
+    from paper.recipe_study import records as measured
+
+    rows = list(measured(records))
+    if not rows:
+        raise ValueError(
+            f"There is no row (NAME.jsonl) in {records}. Make some with `python -m "
+            "paper.recipe_study`, or name another `--records`."
+        )
+    show(recipe_grids(rows), form, as_json=as_json)
+
+
+@app.command()
 def searches(
     form: Format = None,
     as_json: options.Json = False,

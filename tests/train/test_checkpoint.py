@@ -78,7 +78,7 @@ def test_checkpoint_of_another_format_is_refused(union, tmp_path, monkeypatch):
     _checkpoint("lgan", union)[0].save(tmp_path / "x")
     monkeypatch.undo()
     with pytest.raises(
-        ValueError, match=r"lgan 9\.9 wrote it in format 7.*reads formats 1 to 2; train again"
+        ValueError, match=r"lgan 9\.9 wrote it in format 7.*reads formats 1 to 3; train again"
     ):
         Checkpoint.load(tmp_path / "x")
 

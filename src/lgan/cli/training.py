@@ -269,6 +269,7 @@ def _show(results: list["CVResult"], folder: Path) -> None:
     }
     result, means, rows = results[0], over_seeds(results), []
     metric, searched = result.metric, result.dataset in DATASETS
+    searched = searched and "recipe" not in result.model
     for rule, text in meaning.items():
         if rule not in means:
             rows.append([rule, "not measured", "", f"add --{rule}"])

@@ -1,7 +1,7 @@
 """How networks are trained unless someone says otherwise: a recipe by name.
 
 ``default`` is for data that nobody has tuned for. It was chosen by a study on a suite of small sets
-(``python -m paper.recipe_study table``); what counted was whether a choice helped on the mean over
+(docs/recipe.md); what counted was whether a choice helped on the mean over
 all sets, not on one. ``paper`` is the protocol of the published tables: that of Xu et al., with
 settings that were searched on the registered sets.
 """

@@ -38,6 +38,7 @@ class Settings:
         features: Node features.
         compress: Whether twins are merged.
         edge_features: Features of edges; ``none`` where the model reads none.
+        recipe: The recipe that what was not given comes from.
     """
 
     model: str
@@ -48,6 +49,7 @@ class Settings:
     features: str
     compress: bool
     edge_features: str = "none"
+    recipe: str = "paper"
 
     @property
     def pair_code(self) -> str:
@@ -58,12 +60,13 @@ class Settings:
         """Name and options of the model, for a record."""
         data: dict[str, Any] = {"features": self.features, "compress": self.compress}
         data |= {"edge_features": self.edge_features} if self.edge_features != "none" else {}
+        data |= {"recipe": self.recipe} if self.recipe != "paper" else {}
         return {"name": self.model, "hidden": self.hidden, **self.options, **data}
 
     def flat(self) -> dict[str, Any]:
         """All settings in one dictionary, as :func:`settings_for` takes them."""
         rest: dict[str, Any] = {"features": self.features, "edge_features": self.edge_features}
-        rest |= {"compress": self.compress, "hidden": self.hidden}
+        rest |= {"compress": self.compress, "hidden": self.hidden, "recipe": self.recipe}
         return {**rest, **self.options, **asdict(self.training)}
 
     def with_seed(self, seed: int) -> "Settings":
@@ -128,6 +131,7 @@ def settings_for(model: str, dataset: str, *, recipe: str | None = None, **given
         features=str(chosen["features"]),
         compress=compress,
         edge_features=str(chosen["edge_features"]),
+        recipe=recipe,
     )
 
 

@@ -107,9 +107,10 @@ def bagged(test: Tensor, validation: Tensor, *, higher: bool = True, window: int
 
 
 def best_epoch(curves: Tensor, *, higher: bool = True, window: int = 1) -> int:
-    """The first epoch with the best mean over folds, counted from 0.
+    """The epoch with the best mean over folds, counted from 0.
 
-    Sums of the same numbers in another order differ in the last bit: that is no difference here.
+    Of several it is the first, as in the published rules, and with a window the last: where the
+    metric stays at its best, probabilities still become better. Sums of the same numbers in another order differ in the last bit: that is no difference here.
 
     Args:
         curves: The metric by fold and epoch ``[folds, epochs]``.
@@ -122,12 +123,23 @@ def best_epoch(curves: Tensor, *, higher: bool = True, window: int = 1) -> int:
         (1, 1)
         >>> best_epoch(torch.tensor([[1.0, 3.0, 1.0, 2.0, 2.5]]), window=2)
         4
+        >>> [best_epoch(torch.ones(1, 4), window=window) for window in (1, 2)]
+        [0, 3]
     """
     return int(best_epochs(mean_over_models(curves)[None], higher=higher, window=window))
 
 
-def best_epochs(curves: Tensor, *, higher: bool = True, window: int = 1) -> Tensor:
-    """:func:`best_epoch` of every row of ``[n, epochs]`` on its own ``[n]``."""
+def best_epochs(
+    curves: Tensor, *, higher: bool = True, window: int = 1, last: bool | None = None
+) -> Tensor:
+    """:func:`best_epoch` of every row of ``[n, epochs]`` on its own ``[n]``.
+
+    Args:
+        curves: The metric.
+        higher: Whether more of it is better.
+        window: Epochs over which it is averaged.
+        last: Whether the last of several counts; with a window unless given.
+    """
     curves = curves.double()
     if window > 1:
         before = curves.new_full((curves.size(0), window - 1), torch.nan)
@@ -135,7 +147,10 @@ def best_epochs(curves: Tensor, *, higher: bool = True, window: int = 1) -> Tens
     curves = curves if higher else -curves
     curves = curves.masked_fill(curves.isnan(), -torch.inf)
     best = curves.amax(1, keepdim=True)
-    return (curves >= best - ROUNDING * best.abs()).int().argmax(1)
+    among = (curves >= best - ROUNDING * best.abs()).int()
+    if window > 1 if last is None else last:
+        return among.size(1) - 1 - among.flip(1).argmax(1)
+    return among.argmax(1)
 
 
 def has_stopped(
@@ -152,7 +167,8 @@ def has_stopped(
     """
     if not patience or choices[0].size(1) <= patience:
         return False
-    latest = max(best_epoch(curves, higher=higher, window=window) for curves in choices)
+    means = torch.stack([mean_over_models(curves) for curves in choices])
+    latest = int(best_epochs(means, higher=higher, window=window, last=False).max())
     return choices[0].size(1) - 1 - latest >= patience
 
 
