@@ -50,7 +50,9 @@ def test_counts_in_the_readme_are_those_of_the_records():
 
 @pytest.mark.parametrize("document", tables.DOCUMENTS, ids=lambda path: path.name)
 def test_links_lead_somewhere(document):
-    for target in re.findall(r"\]\(([^)#:]+)[#)]", document.read_text()):
+    # Nitro groups in tables of molecules read like links.
+    prose = re.sub(r"```.*?```", "", document.read_text(), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)#:]+)[#)]", prose):
         assert (document.parent / target).exists(), target
 
 
