@@ -110,7 +110,8 @@ def best_epoch(curves: Tensor, *, higher: bool = True, window: int = 1) -> int:
     """The epoch with the best mean over folds, counted from 0.
 
     Of several it is the first, as in the published rules, and with a window the last: where the
-    metric stays at its best, probabilities still become better. Sums of the same numbers in another order differ in the last bit: that is no difference here.
+    metric stays at its best, probabilities still become better. Sums of the same numbers in another
+    order differ in the last bit: that is no difference here.
 
     Args:
         curves: The metric by fold and epoch ``[folds, epochs]``.
