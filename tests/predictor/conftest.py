@@ -54,3 +54,8 @@ def number(stored):
 @pytest.fixture(scope="session")
 def several(stored):
     return load_model(stored("tox", {"a": ["0", "1", ""] * 8, "b": ["1", "", "0"] * 8}))
+
+
+@pytest.fixture(scope="session")
+def members_file(stored):
+    return stored("members", {"logS": [f"{i * 0.7 - 20:.2f}" for i in range(24)]}, members=4)

@@ -9,7 +9,10 @@ from lgan import LGAN
 from lgan.data import load_raw
 from lgan.predictor import load_model
 from lgan.predictor.graph_keys import graph_keys
-from lgan.train.tensor_file import read_metadata
+from lgan.task import TargetScale
+from lgan.train import predict as outputs_of
+from lgan.train.stack import model_view
+from lgan.train.tensor_file import checksum, read_metadata
 
 
 def test_a_stored_model_predicts_class_names_and_probabilities(binary):
@@ -96,5 +99,48 @@ def test_a_file_that_contradicts_itself_is_refused(change, message, binary_file,
     broken = tmp_path / "model.safetensors"
     metadata = {**read_metadata(binary_file), "lgan": json.dumps(header)}
     save_file(load_file(binary_file), broken, metadata)
+    with pytest.raises(ValueError, match=message):
+        load_model(broken)
+
+
+def test_members_speak_as_one_with_their_mean_and_spread(members_file):
+    model = load_model(members_file)
+    smiles = ["CCO", "c1ccccc1", "CCN"]
+    each = model.member_answers(model.read(smiles))
+    assert each.shape == (4, 3, 1)
+    np.testing.assert_allclose(model.predict(smiles), each.mean(0)[:, 0])
+    np.testing.assert_allclose(model.predict_std(smiles), each.std(0))
+    union = model.union(model.read(smiles))
+    for k in range(4):
+        alone = model_view(model.network, k)
+        scale = TargetScale(model.scale.mean[k], model.scale.std[k])
+        np.testing.assert_allclose(
+            each[k], scale.original(outputs_of(alone, union)), rtol=1e-5, atol=1e-5
+        )
+    ends = model.predict_interval(smiles, 0.2)
+    assert ends.shape == (3, 2)
+    said = model.predict(smiles)
+    assert ((ends[:, 0] < said) & (said < ends[:, 1])).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("about.held_out", lambda t: t[:3], "do not fit together|those of another model"),
+        ("about.held_out", lambda t: t.repeat(2), "out-of-fold predictions are those of another"),
+        ("about.scale_mean", lambda t: t[0], "two lists of numbers"),
+        ("about.scale_mean", None, "scale of its targets is missing"),
+    ],
+)
+def test_members_whose_parts_are_of_another_model_are_refused(
+    name, change, message, members_file, tmp_path
+):
+    tensors, metadata = load_file(members_file), read_metadata(members_file)
+    if change is None:
+        tensors.pop(name)
+    else:
+        tensors[name] = change(tensors[name]).contiguous()
+    broken = tmp_path / "model.safetensors"
+    save_file(tensors, broken, {**metadata, "checksum": checksum(tensors)})
     with pytest.raises(ValueError, match=message):
         load_model(broken)

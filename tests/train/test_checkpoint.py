@@ -8,8 +8,12 @@ import torch
 
 from lgan import GraphUnion, predict
 from lgan.data import load_tensors, save_tensors
+from lgan.task import TargetScale
 from lgan.train import checkpoint as checkpoint_module
 from lgan.train.checkpoint import Checkpoint
+from lgan.train.out_of_fold import OutOfFold
+from lgan.train.stack import stack
+from lgan.train.tensor_file import checksum
 from lgan.zoo import model_spec
 
 
@@ -206,6 +210,105 @@ def test_a_checkpoint_of_the_first_format_is_read(saved, union):
     assert (stored.feature_names, stored.classes) == ((), ())
     stored.check_meaning("anything", ("a",) * union.num_features, ("b", "c"))
     assert stored.restore(model_spec("lgan").build).training is False
+
+
+def test_a_checkpoint_of_the_second_format_is_read(saved, union):
+    """lgan 0.2 had one model and no out-of-fold predictions."""
+    before = Checkpoint.load(saved)
+    _rewritten(
+        saved,
+        lambda header: {**{k: v for k, v in header.items() if k != "members"}, "format": 2},
+    )
+    stored = Checkpoint.load(saved)
+    assert (stored.members, stored.out_of_fold) == (1, None)
+    build = model_spec("lgan").build
+    assert torch.equal(predict(stored.restore(build), union), predict(before.restore(build), union))
+
+
+def _members(union: GraphUnion, number: int = 3) -> tuple[Checkpoint, torch.nn.Module]:
+    """Several models, and what they might have said of graphs that they held out."""
+    first, _ = _checkpoint("lgan", union)
+    models = [_checkpoint("lgan", union)[1] for _ in range(number)]
+    together = stack(models).eval()
+    known = OutOfFold(
+        torch.tensor([0, 1, 1, 0]), torch.rand(4, 2), torch.tensor([0, 1, 2, 0]), torch.arange(3)
+    )
+    state, scale = together.state_dict(), TargetScale(torch.rand(number, 2), torch.ones(number, 2))
+    several = replace(
+        first, state=state, members=number, out_of_fold=known, target_scale=scale,
+        trained_on=torch.tensor([5, 6]),
+    )  # fmt: skip
+    return several, together
+
+
+def test_members_come_back_with_the_bits_of_their_predictions(union, tmp_path):
+    stored, together = _members(union)
+    stored.save(tmp_path / "x")
+    loaded = Checkpoint.load(tmp_path / "x")
+    assert loaded.describe() == stored.describe()
+    restored = loaded.restore(model_spec("lgan").build)
+    said = predict(restored, union)
+    assert said.shape == (3, union.num_graphs, 2)
+    assert torch.equal(said, predict(together, union))
+    assert not torch.equal(said[0], said[1])
+    assert torch.equal(loaded.target_scale.mean, stored.target_scale.mean)
+    assert torch.equal(loaded.trained_on, stored.trained_on)
+    for name, tensor in stored.out_of_fold.tensors().items():
+        assert torch.equal(loaded.out_of_fold.tensors()[name], tensor), name
+
+
+@pytest.mark.parametrize("members", [1, 2, 4])
+def test_another_number_of_members_is_refused(members, union, tmp_path):
+    _members(union)[0].save(tmp_path / "x")
+    _rewritten(tmp_path / "x", lambda header: {**header, "members": members})
+    with pytest.raises(ValueError, match=r"weights do not belong to the model 'lgan'.*differ at"):
+        Checkpoint.load(tmp_path / "x").restore(model_spec("lgan").build)
+
+
+@pytest.mark.parametrize("members", [0, -1, 1.5, True, "3", None])
+def test_members_that_are_no_count_are_refused(members, saved):
+    _rewritten(saved, lambda header: {**header, "members": members})
+    with pytest.raises(ValueError, match="`members` in its header is missing or not what it"):
+        Checkpoint.load(saved)
+
+
+def _changed(path: Path, name: str, tensor: torch.Tensor | None) -> None:
+    """A file with another tensor under a name, and the checksum that goes with it."""
+    tensors, metadata = load_tensors(path)
+    tensors.pop(name)
+    tensors |= {} if tensor is None else {name: tensor}
+    save_tensors(path, tensors, {**metadata, "checksum": checksum(tensors)})
+
+
+@pytest.mark.parametrize(
+    ("name", "tensor", "message"),
+    [
+        ("about.oof_y", None, "out-of-fold predictions are not complete"),
+        ("about.held_out", None, "out-of-fold predictions are not complete"),
+        ("about.oof_y", torch.tensor([0, 1, 1]), "do not fit together"),
+        ("about.oof_y", torch.tensor([0, 1, 2, 0]), "do not fit together"),
+        ("about.oof_y", torch.tensor([0, 1, -1, 0]), "do not fit together"),
+        ("about.oof_y", torch.tensor(1), "do not fit together"),
+        ("about.oof_y", torch.rand(4), "do not fit together"),
+        ("about.oof_y", torch.full((4, 2), torch.inf), "do not fit together"),
+        ("about.oof_predictions", torch.rand(4), "do not fit together"),
+        ("about.oof_predictions", torch.rand(5, 2), "do not fit together"),
+        ("about.oof_predictions", torch.full((4, 2), torch.nan), "do not fit together"),
+        ("about.oof_predictions", torch.zeros(4, 2, dtype=torch.int64), "do not fit together"),
+        ("about.oof_fold", torch.tensor([0, 1, 7, 0]), "do not fit together"),
+        ("about.oof_fold", torch.rand(4), "do not fit together"),
+        ("about.held_out", torch.zeros(3, 1, dtype=torch.int64), "do not fit together"),
+        ("about.scale_mean", torch.rand(2, 2), "two lists of numbers of one length"),
+        ("about.scale_std", torch.zeros(3, 2), "two lists of numbers of one length"),
+        ("about.scale_mean", torch.full((3, 2), torch.nan), "scale of its targets is not finite"),
+        ("about.trained_on", torch.rand(2), "`about.trained_on` must be a list of whole numbers"),
+    ],
+)
+def test_what_lies_beside_the_weights_must_fit(name, tensor, message, union, tmp_path):
+    _members(union)[0].save(tmp_path / "x")
+    _changed(tmp_path / "x", name, tensor)
+    with pytest.raises(ValueError, match=f"not a checkpoint of lgan: .*{message}.*Give the file"):
+        Checkpoint.load(tmp_path / "x")
 
 
 @pytest.mark.parametrize(

@@ -54,10 +54,20 @@ class OutOfFold:
             and fold.dtype == held_out.dtype == torch.int64
             and predictions.dim() == 2
             and predictions.is_floating_point()
-            and len(y) == len(predictions) == len(fold)
+            and len(predictions) == len(fold)
+            and (_classes_fit(y, predictions) or _numbers_fit(y, predictions))
             and bool(predictions.isfinite().all())
             and bool(torch.isin(fold, held_out).all())
         )
         if not fits:
             raise ValueError("its out-of-fold predictions do not fit together")
         return OutOfFold(y, predictions, fold, held_out)
+
+
+def _classes_fit(y: Tensor, predictions: Tensor) -> bool:
+    whole = y.dim() == 1 and y.dtype == torch.int64 and len(y) == len(predictions)
+    return whole and bool(((y >= 0) & (y < predictions.size(1))).all())
+
+
+def _numbers_fit(y: Tensor, predictions: Tensor) -> bool:
+    return y.is_floating_point() and y.shape == predictions.shape and not bool(y.isinf().any())
