@@ -12,6 +12,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import lgan
 from lgan import LGANClassifier, LGANRegressor
+from lgan.estimator import estimators
 from small_estimators import NAMES, NUMBERS, SMALL, SMILES, classifier, regressor
 
 pytest.importorskip("rdkit", reason="molecules need rdkit")
@@ -280,3 +281,52 @@ def test_one_graph_and_a_list_are_explained(classes):
     np.testing.assert_allclose(one.edge_scores, first.edge_scores, atol=1e-6)
     assert second.edge_scores.numel() == 4
     assert len(classes.explain(pd.Series(["CCO", "CCN"]))) == 2
+
+
+def test_sample_weights_are_relative_and_follow_their_graphs():
+    weight = np.arange(16) % 3
+    options = {"options": {**SMALL["options"], "compress": False}}
+    one = classifier(**options).fit(SMILES, NAMES, weight)
+    assert np.array_equal(
+        one.predict_proba(SMILES),
+        classifier(**options).fit(SMILES, NAMES, sample_weight=7 * weight).predict_proba(SMILES),
+    )
+    alike = classifier(**options).fit(SMILES, NAMES, np.full(16, 3)).predict_proba(SMILES)
+    plain = classifier(**options).fit(SMILES, NAMES).predict_proba(SMILES)
+    assert np.array_equal(alike, plain)
+    assert not np.array_equal(one.predict_proba(SMILES), plain)
+    broken, rest = [*SMILES[:4], "C1CC", *SMILES[4:]], np.insert(weight, 4, 2)
+    with pytest.warns(UserWarning, match="1 of 17 graphs cannot be read"):
+        other = classifier(**options).fit(broken, [*NAMES[:4], "no", *NAMES[4:]], rest)
+    assert np.array_equal(other.predict_proba(SMILES), one.predict_proba(SMILES))
+
+
+def test_heavier_graphs_win():
+    """One molecule with two numbers: what is said of it lies nearer to that with more weight."""
+    smiles, y = ["CCO"] * 20, np.array([0.0, 1.0] * 10)
+    for heavy in (0, 1):
+        model = regressor(epochs=40).fit(smiles, y, np.where(y == heavy, 9, 1))
+        assert (model.predict(["CCO"])[0] > 0.5) == heavy
+
+
+@pytest.mark.parametrize("weight", [[1] * 3, [-1] * 16, [0] * 16, [np.nan] * 16])
+def test_bad_sample_weights_are_refused(weight):
+    with pytest.raises(ValueError, match="`sample_weight` must h"):
+        regressor().fit(SMILES, NUMBERS, weight)
+
+
+def test_the_number_of_threads_changes_no_result(classes, monkeypatch):
+    import torch
+
+    used, before = [], torch.get_num_threads()
+    train = estimators.train_ensemble
+    monkeypatch.setattr(
+        estimators,
+        "train_ensemble",
+        lambda *args, **kw: (used.append(torch.get_num_threads()), train(*args, **kw))[1],
+    )
+    for jobs in (1, 3):
+        model = classifier(n_jobs=jobs).fit(SMILES, NAMES)
+        assert np.array_equal(model.predict_proba(SMILES), classes.predict_proba(SMILES))
+    assert used == [1, 3]
+    assert torch.get_num_threads() == before

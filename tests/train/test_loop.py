@@ -84,7 +84,7 @@ def test_masking_a_fold_is_leaving_its_graphs_out_of_plain_training(name, union,
 
 
 def _plain_training(
-    union: GraphUnion, factory: Factory, fold: Tensor, k: int
+    union: GraphUnion, factory: Factory, fold: Tensor, k: int, weight: Tensor | None = None
 ) -> tuple[nn.Module, Tensor]:
     """One model, torch's optimiser and loss, batches that hold the training graphs alone."""
     model = factory()
@@ -102,11 +102,59 @@ def _plain_training(
         ):
             ids = ids[fold[ids] != k]
             optimizer.zero_grad()
-            loss = nn.functional.cross_entropy(model(union.batch(ids)), union.y[ids])
+            out = model(union.batch(ids))
+            each = nn.functional.cross_entropy(out, union.y[ids], reduction="none")
+            loss = (each if weight is None else each * weight[ids]).mean()
             loss.backward()
             optimizer.step()
             losses[epoch] += loss.detach() / CONFIG.iterations
     return model, losses
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize("name", ["lgan", "gin"])
+def test_a_weight_multiplies_the_loss_of_its_graph_and_nothing_else(name, union, factory, fold):
+    """A graph without weight is still part of the statistics of its batch."""
+    weight = torch.rand(46) * 3
+    weight[::5] = 0
+    together, curves = _train(union, factory(name), fold, [0, 3], graph_weight=weight)
+    for row, k in enumerate((0, 3)):
+        model, losses = _plain_training(union, factory(name), fold, k, weight)
+        _assert_close(unstack(together, row), model.state_dict())
+        torch.testing.assert_close(curves.loss[row], losses, rtol=1e-9, atol=1e-9)
+
+
+def test_equal_weights_change_no_bit(union, factory, fold):
+    plain = _train(union, factory(), fold)
+    assert _same_bits(plain, _train(union, factory(), fold, graph_weight=torch.ones(46)))
+
+
+@pytest.mark.parametrize(
+    "weight",
+    [torch.ones(45), torch.ones(46, 1), -torch.ones(46), torch.zeros(46), torch.ones(46) / 0],
+)
+def test_weights_that_do_not_fit_are_refused(weight, union, factory, fold):
+    with pytest.raises(ValueError, match="`graph_weight` must have a finite number of 0 or more"):
+        _train(union, factory(), fold, graph_weight=weight)
+
+
+def test_a_run_goes_on_with_its_own_weights_only(union, factory, fold, tmp_path):
+    state, weight = tmp_path / "state.safetensors", torch.rand(46)
+    _train(union, factory(), fold, graph_weight=weight, state=state)
+    _train(union, factory(), fold, graph_weight=weight, state=state, resume=True)
+    with pytest.raises(ValueError, match="folds"):
+        _train(union, factory(), fold, graph_weight=weight + 1, state=state, resume=True)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_captured_steps_weigh_graphs_as_plain_ones_do(union, factory, fold):
+    weight = torch.rand(46)
+    losses = [
+        _train(union.to("cuda"), factory(), fold, graph_weight=weight, captured=captured)[1].loss
+        for captured in (True, False)
+    ]
+    torch.testing.assert_close(*losses, rtol=1e-3, atol=1e-4)
 
 
 def test_a_model_never_sees_its_held_out_graphs(union, factory, fold):

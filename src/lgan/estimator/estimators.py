@@ -2,11 +2,13 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
@@ -14,10 +16,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from lgan import ops
 from lgan.data import load_raw
 from lgan.data.split_words import group_folds, random_folds
 from lgan.data.splits import stratified_folds
-from lgan.estimator.rows import as_rows, distinct_labels, row_values, target_columns
+from lgan.estimator.rows import as_rows, distinct_labels, graph_weights, row_values, target_columns
 from lgan.experiment import (
     ReadSource,
     Settings,
@@ -47,6 +50,8 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         options: Further settings by name, see :func:`lgan.experiment.settings_for`.
         random_state: Seed of folds, weights and batches.
         device: Where to train and predict: ``"auto"``, ``"cpu"`` or ``"cuda"``.
+        n_jobs: Threads while it fits and predicts; -1 for all cores, as many as torch has set
+            unless given. They change no result.
     """
 
     predictor_: Predictor
@@ -62,6 +67,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         options: Mapping[str, Any] | None = None,
         random_state: int | None = None,
         device: str = "auto",
+        n_jobs: int | None = None,
     ) -> None:
         self.members = members
         self.model = model
@@ -71,26 +77,34 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         self.options = options
         self.random_state = random_state
         self.device = device
+        self.n_jobs = n_jobs
 
     def _fit(
-        self, graphs: Any, columns: dict[str, list[Any]], kind: str, groups: Any
+        self,
+        graphs: Any,
+        columns: dict[str, list[Any]],
+        kind: str,
+        sample_weight: Any,
+        groups: Any,
     ) -> "_Estimator":
         settings, source = self._read(graphs, columns, kind)
         seed = settings.training.seed
         fold = self._folds(source, row_values(groups, "groups", source.raw, graphs), seed)
         settings = with_data_options(settings, source.union)
         spec = network_spec(settings.model)
-        trained = train_ensemble(
-            factory(settings, source.union),
-            source.union,
-            members=self.members,
-            folds=fold,
-            config=settings.training,
-            metric=self.metric,
-            captured=spec.captured,
-            rows=None if spec.rows is None else spec.rows(source.union),
-            device=self._place(),
-        )
+        with self._threads():
+            trained = train_ensemble(
+                factory(settings, source.union),
+                source.union,
+                members=self.members,
+                folds=fold,
+                config=settings.training,
+                metric=self.metric,
+                graph_weight=graph_weights(sample_weight, source.raw, graphs),
+                captured=spec.captured,
+                rows=None if spec.rows is None else spec.rows(source.union),
+                device=self._place(),
+            )
         return self._trained(settings, source, trained)
 
     def _read(
@@ -147,7 +161,8 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         alone = isinstance(X, str) or not (
             isinstance(X, Sequence | np.ndarray) or hasattr(X, "iloc")
         )
-        found = self._fitted().explain(as_rows([X] if alone else X), **asked)
+        with self._threads():
+            found = self._fitted().explain(as_rows([X] if alone else X), **asked)
         return found[0] if alone else found
 
     def save(self, path: Path | str) -> None:
@@ -163,6 +178,9 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
     def _fitted(self) -> Predictor:
         check_is_fitted(self, "predictor_")
         return self.predictor_
+
+    def _threads(self) -> AbstractContextManager[None]:
+        return ops.at_most(None if self.n_jobs is None else effective_n_jobs(self.n_jobs))
 
     def _settings(self) -> Settings:
         return settings_for(
@@ -198,17 +216,21 @@ class LGANClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
 
     classes_: NDArray[Any]
 
-    def fit(self, X: Any, y: Any, *, groups: Any = None) -> "LGANClassifier":
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None
+    ) -> "LGANClassifier":
         """Train on graphs and their classes.
 
         Args:
             X: Graphs.
             y: Classes ``[n]``, or several columns of the same two classes; NaN or ``None`` where
                 missing.
+            sample_weight: What the loss of every graph is multiplied by ``[n]``, relative to
+                their mean.
             groups: Graphs of one group are held out together, for example
                 :func:`lgan.scaffolds`.
         """
-        self._fit(X, *self._targets(X, y), groups)
+        self._fit(X, *self._targets(X, y), sample_weight, groups)
         return self
 
     def _targets(self, X: Any, y: Any) -> tuple[dict[str, list[Any]], str]:
@@ -224,7 +246,8 @@ class LGANClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
         class of every target ``[n, T]`` where there are several. NaN for what cannot be read.
         """
         predictor = self._fitted()
-        answers, order = predictor.predict_proba(as_rows(X)), self._order()
+        with self._threads():
+            answers, order = predictor.predict_proba(as_rows(X)), self._order()
         if predictor.task.has_classes:
             return answers[:, order]
         return answers if order == [0, 1] else 1 - answers
@@ -246,7 +269,8 @@ class LGANClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
         """The classes that may be true ``[n, C]``, ``[n, T, 2]`` for several targets, so that a
         share ``alpha`` of new graphs like those of the training have another.
         """
-        return self._fitted().predict_set(as_rows(X), alpha)[..., self._order()]
+        with self._threads():
+            return self._fitted().predict_set(as_rows(X), alpha)[..., self._order()]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of classes that are right, of those that are not missing in ``y``."""
@@ -269,15 +293,19 @@ class LGANRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
     missing.
     """
 
-    def fit(self, X: Any, y: Any, *, groups: Any = None) -> "LGANRegressor":
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None
+    ) -> "LGANRegressor":
         """Train on graphs and their numbers.
 
         Args:
             X: Graphs.
             y: Numbers ``[n]`` or ``[n, T]``.
+            sample_weight: What the loss of every graph is multiplied by ``[n]``, relative to
+                their mean.
             groups: Graphs of one group are held out together.
         """
-        self._fit(X, *self._targets(X, y), groups)
+        self._fit(X, *self._targets(X, y), sample_weight, groups)
         return self
 
     def _targets(self, X: Any, y: Any) -> tuple[dict[str, list[Any]], str]:
@@ -285,7 +313,8 @@ class LGANRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The numbers of every graph, ``[n]`` or ``[n, T]``; NaN for what cannot be read."""
-        return self._fitted().predict(as_rows(X))
+        with self._threads():
+            return self._fitted().predict(as_rows(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R², the mean over targets, of the values that are not missing in ``y``."""
@@ -299,14 +328,16 @@ class LGANRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
 
     def predict_std(self, X: Any) -> NDArray[np.float64]:
         """How far the members are apart, in the units of the target."""
-        spread = self._fitted().predict_std(as_rows(X))
+        with self._threads():
+            spread = self._fitted().predict_std(as_rows(X))
         return spread[:, 0] if spread.shape[1] == 1 else spread
 
     def predict_interval(self, X: Any, alpha: float = 0.1) -> NDArray[np.float64]:
         """Intervals ``[n, 2]`` or ``[n, T, 2]`` that miss the truth of a share ``alpha`` of new
         graphs like those of the training.
         """
-        return self._fitted().predict_interval(as_rows(X), alpha)
+        with self._threads():
+            return self._fitted().predict_interval(as_rows(X), alpha)
 
 
 def _seed(random_state: Any) -> int:

@@ -3,12 +3,14 @@
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from lgan.data import RawGraphs
 from lgan.task.cells import spelled
 
-__all__ = ["as_rows", "distinct_labels", "row_values", "target_columns"]
+__all__ = ["as_rows", "distinct_labels", "graph_weights", "row_values", "target_columns"]
 
 
 def as_rows(graphs: Any) -> list[Any]:
@@ -94,3 +96,17 @@ def row_values(values: Any, name: str, raw: RawGraphs, graphs: Any) -> list[Any]
             f"`{name}` must have one value for each of {rows} graphs, got {len(each)}."
         )
     return [each[row] for row in raw.rows.tolist()]
+
+
+def graph_weights(sample_weight: Any, raw: RawGraphs, graphs: Any) -> Tensor | None:
+    """The weight of every graph that was read, 1 on the average; nothing where none were given."""
+    values = row_values(sample_weight, "sample_weight", raw, graphs)
+    if values is None:
+        return None
+    weight = torch.tensor([float(value) for value in values], dtype=torch.float64)
+    if not bool((weight.isfinite() & (weight >= 0)).all()) or not bool((weight > 0).any()):
+        raise ValueError(
+            "`sample_weight` must hold finite numbers of 0 or more, not all of them 0, got "
+            f"{values[:10]}. Correct them, or leave it out."
+        )
+    return weight / weight.mean()

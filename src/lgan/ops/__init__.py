@@ -13,9 +13,11 @@ from lgan.ops.dispatch import (
     stacked_product,
 )
 from lgan.ops.incidence import Incidence
+from lgan.ops.threads import at_most
 
 __all__ = [
     "Incidence",
+    "at_most",
     "backend",
     "backend_of",
     "compiled",

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from threadpoolctl import threadpool_limits
 
-__all__ = ["by_planes", "in_threads", "model_threads"]
+__all__ = ["at_most", "by_planes", "in_threads", "model_threads"]
 
 # Elements below which a second thread costs more than it saves (measured: about 50 us a hand-off).
 SMALL = 1 << 16
@@ -40,6 +40,23 @@ def model_threads() -> Iterator[None]:
     finally:
         torch.set_num_threads(threads)
         _threads.reset(token)
+
+
+@contextmanager
+def at_most(threads: int | None) -> Iterator[None]:
+    """Inside, the compiled loops, torch and BLAS use so many threads; as many as before for
+    ``None``.
+    """
+    if threads is None:
+        yield
+        return
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        with threadpool_limits(threads, user_api="blas"):
+            yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _keep_freed_memory() -> None:

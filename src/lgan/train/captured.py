@@ -25,19 +25,24 @@ class CapturedSteps:
     Args:
         union: The data set, on the device.
         seen: Which graphs every model trains on ``[K, G]``.
-        step: Takes a batch, which of its graphs each model sees ``[K, B]``, and the factor of the
-            learning rates; returns the losses ``[K]``.
+        step: Takes a batch, which of its graphs each model sees ``[K, B]``, their weights ``[B]``
+            and the factor of the learning rates; returns the losses ``[K]``.
+        graph_weight: Weight of every graph in the loss ``[G]``; 1 unless given.
     """
 
     def __init__(
         self,
         union: GraphUnion,
         seen: Tensor,
-        step: Callable[[GraphBatch, Tensor, Tensor], Tensor],
+        step: Callable[[GraphBatch, Tensor, Tensor | None, Tensor], Tensor],
+        graph_weight: Tensor | None = None,
     ) -> None:
         self.device = union.device
         self.data = DeviceUnion(union)
         self.seen = torch.cat([seen, seen.new_zeros(seen.size(0), 1)], 1)
+        self.graph_weight = None
+        if graph_weight is not None:
+            self.graph_weight = torch.cat([graph_weight, graph_weight.new_zeros(1)])
         self.step = step
         self.filler = union.num_graphs
         self.capacity: Capacity | None = None
@@ -79,7 +84,8 @@ class CapturedSteps:
     def _once(self) -> None:
         assert self.capacity is not None
         batch = self.data.batch(self.ids, self.capacity)
-        self.loss += self.step(batch, self.seen[:, self.ids], self.scale)
+        weight = None if self.graph_weight is None else self.graph_weight[self.ids]
+        self.loss += self.step(batch, self.seen[:, self.ids], weight, self.scale)
 
     def _warm_up(self, rows: Tensor) -> None:
         self.stream.wait_stream(torch.cuda.current_stream())

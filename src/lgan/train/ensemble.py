@@ -96,6 +96,7 @@ def train_ensemble(
     folds: int | Tensor | None = None,
     config: TrainConfig | None = None,
     metric: str | None = None,
+    graph_weight: Tensor | None = None,
     captured: bool = True,
     rows: Tensor | None = None,
     device: torch.device | None = None,
@@ -116,6 +117,7 @@ def train_ensemble(
             ``i``, counted round where there are fewer folds.
         config: Settings; ``window`` and ``patience`` say how the epoch is chosen and when to stop.
         metric: Name of the metric, see :func:`lgan.cross_validate`.
+        graph_weight: What the loss of every graph is multiplied by ``[G]``.
         captured: Use CUDA graphs on a GPU; the model must not synchronise.
         rows: Rows of the largest activations of every graph ``[G]``; by default its nodes.
         device: Where to train; by default where the data set is.
@@ -148,8 +150,9 @@ def train_ensemble(
         factory, union, members, fold=fold, config=config, rows=rows, device=place
     )
     train = partial(
-        train_together, union, groups=fold, metric=metric, captured=captured, device=device
-    )
+        train_together, union, groups=fold, metric=metric, graph_weight=graph_weight,
+        captured=captured, device=device,
+    )  # fmt: skip
     with run_lock(output):
         stacks, curves = _train(
             train, variant, jobs, at_once, output=output, resume=resume, on_epoch=on_epoch

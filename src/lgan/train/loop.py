@@ -31,8 +31,8 @@ from lgan.train.state import RunState
 
 __all__ = ["OnEpoch", "default_metric", "train_together"]
 
-# Updates all models on a batch, the graphs each may see, and a factor of the learning rates.
-Step = Callable[[GraphBatch, Tensor, Tensor], Tensor]
+# Updates all models on a batch, the graphs each may see, their weights, and a factor of the rates.
+Step = Callable[[GraphBatch, Tensor, Tensor | None, Tensor], Tensor]
 # Called after every epoch with its number (from 1) and the curves so far.
 OnEpoch = Callable[[int, Curves], None]
 
@@ -44,6 +44,7 @@ def train_together(
     *,
     groups: Tensor,
     metric: str | None = None,
+    graph_weight: Tensor | None = None,
     captured: bool = True,
     device: torch.device | None = None,
     state: Path | None = None,
@@ -65,6 +66,8 @@ def train_together(
         groups: Group of every graph; batches hold each group in its proportion ``[G]``.
         metric: Name of the metric, see :data:`lgan.task.METRICS`; by default accuracy where the
             classes have no names or the data set is a registered one, or that of the task.
+        graph_weight: What the loss of every graph is multiplied by ``[G]``; batch statistics and
+            metrics count every graph alike. 1 unless given.
         captured: Use CUDA graphs on a GPU; the model must not synchronise.
         device: Where to train; by default where the data set is. A data set that is elsewhere
             stays there, and its batches are moved one by one.
@@ -101,7 +104,8 @@ def train_together(
     kept, epoch = None, 0
     if state is not None:
         tensors = partial(_state, model, optimizer, mean, curves, best)
-        kept = RunState(state, tensors, _fingerprint(union, jobs, groups, variants, measured.name))
+        known = _fingerprint(union, jobs, groups, variants, measured.name, graph_weight)
+        kept = RunState(state, tensors, known)
         epoch = kept.load() if resume and state.exists() else 0
     half = config.precision == "bfloat16"
     if half and device.type != "cuda":
@@ -111,7 +115,9 @@ def train_together(
         )
     step = partial(_step, model, optimizer, objective.to(device), half=half)
     replayed = captured and union.device.type != "cpu"
-    steps = (CapturedSteps if replayed else Steps)(union, seen.to(device), step)
+    if graph_weight is not None:
+        graph_weight = _checked_weight(graph_weight, union.num_graphs).to(device)
+    steps = (CapturedSteps if replayed else Steps)(union, seen.to(device), step, graph_weight)
     tested = HeldOut(union, [torch.cat([job.test, job.validation]) for job in jobs], device)
 
     last, who = until or config.epochs, stop_choices(jobs)
@@ -151,9 +157,12 @@ def train_together(
 class Steps:
     """The steps of an epoch, one after another."""
 
-    def __init__(self, union: GraphUnion, seen: Tensor, step: Step) -> None:
+    def __init__(
+        self, union: GraphUnion, seen: Tensor, step: Step, graph_weight: Tensor | None = None
+    ) -> None:
         self.union = union
         self.seen = seen
+        self.graph_weight = graph_weight
         self.step = step
 
     def run(self, batches: Sequence[Tensor], scale: Tensor) -> Tensor:
@@ -163,7 +172,8 @@ class Steps:
         for ids in batches:
             batch = self.union.batch(ids.to(self.union.device))
             batch = batch if device == self.union.device else batch.to(device)
-            loss += self.step(batch, self.seen[:, batch.ids], scale)
+            weight = None if self.graph_weight is None else self.graph_weight[batch.ids]
+            loss += self.step(batch, self.seen[:, batch.ids], weight, scale)
         return loss.cpu() / len(batches)
 
 
@@ -197,6 +207,7 @@ def _step(
     objective: Objective,
     batch: GraphBatch,
     seen: Tensor,
+    graph_weight: Tensor | None,
     scale: Tensor,
     half: bool = False,
 ) -> Tensor:
@@ -205,10 +216,20 @@ def _step(
     node_weight = weight[:, batch.batch] * batch.multiplicity
     with torch.autocast(batch.ptr.device.type, torch.bfloat16, enabled=half):
         out = model(batch.weighted(node_weight))
-    loss = objective.loss(out.to(weight.dtype), batch.y, weight)
+    loss = objective.loss(out.to(weight.dtype), batch.y, weight, graph_weight)
     loss.sum().backward()
     optimizer.step(scale)
     return loss.detach()
+
+
+def _checked_weight(weight: Tensor, graphs: int) -> Tensor:
+    fits = weight.shape == (graphs,) and bool((weight.isfinite() & (weight >= 0)).all())
+    if not fits or not bool((weight > 0).any()):
+        raise ValueError(
+            f"`graph_weight` must have a finite number of 0 or more for each of {graphs} graphs, "
+            f"not all of them 0, got {weight}. Leave it out to weigh all alike."
+        )
+    return weight.to(torch.get_default_dtype())
 
 
 def _check_finite(loss: Tensor, epoch: int, chosen: Sequence[Variant]) -> None:
@@ -265,6 +286,7 @@ def _fingerprint(
     groups: Tensor,
     variants: Sequence[Variant],
     metric: str,
+    graph_weight: Tensor | None,
 ) -> dict[str, Any]:
     """What must agree for a run to go on from a state, by the names a message gives it."""
     splits = hashlib.sha256(groups.numpy().tobytes())
@@ -272,6 +294,8 @@ def _fingerprint(
         splits.update(f"{job.seed} {job.variant} {job.bag}".encode())
         for part in (job.train, job.test, job.validation):
             splits.update(part.numpy().tobytes())
+    if graph_weight is not None:
+        splits.update(graph_weight.cpu().double().numpy().tobytes())
     configs = [asdict(variant.config) for variant in variants]
     abouts = [variant.about for variant in variants]
     settings = {

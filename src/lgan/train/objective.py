@@ -50,9 +50,11 @@ class Objective:
             None if self.class_weight is None else self.class_weight.to(device),
         )
 
-    def loss(self, out: Tensor, y: Tensor, seen: Tensor) -> Tensor:
+    def loss(
+        self, out: Tensor, y: Tensor, seen: Tensor, graph_weight: Tensor | None = None
+    ) -> Tensor:
         """The loss of every model ``[K]``: the mean over the targets that are there of the graphs
-        it may see.
+        it may see, each graph's multiplied by its weight.
 
         Nothing here waits for the device, so that a step can be captured.
 
@@ -60,10 +62,13 @@ class Objective:
             out: Outputs ``[K, B, O]``.
             y: Targets of the batch.
             seen: Whether a model may see a graph ``[K, B]``, as numbers.
+            graph_weight: Weight of every graph ``[B]``; 1 unless given.
         """
         each = self.task.loss(out, y, scale=self.scale, class_weight=self.class_weight)
         weight = seen[..., None] * self.task.present(y)  # [K, B, T]
         weight = weight / weight.sum((1, 2), keepdim=True).clamp(min=1)
+        if graph_weight is not None:
+            weight = weight * graph_weight[:, None]
         return (each * weight).sum((1, 2))
 
     def predictions(self, outputs: Sequence[Tensor]) -> list[Tensor]:
