@@ -359,6 +359,29 @@ def test_train_says_where_the_model_is(lgan):
     assert f"model: {Path('out') / 'model.safetensors'}" in ran.out
 
 
+def test_train_writes_a_report_beside_the_model_unless_told_not_to(lgan, tmp_path):
+    arguments = ["train", "triangles", *QUICK, "--members", 1, "--output", "out", "--overwrite"]
+    told = lgan(*arguments, "--no-report")
+    assert "report" not in told.out
+    assert lgan(*arguments, "--no-report", "--json").json["report"] is None
+    assert not (tmp_path / "out" / "report.html").exists()
+    pytest.importorskip("matplotlib")
+    told = lgan(*arguments)
+    assert f"report: {Path('out') / 'report.html'}" in told.out
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "lgan train triangles" in page
+
+
+def test_train_without_matplotlib_says_what_a_report_needs(lgan, tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "find_spec", lambda name: None)
+    told = lgan("train", "triangles", *QUICK, "--members", 1, "--output", "out")
+    assert (told.code, "for a report of this training: pip install 'lgan[plot]'" in told.err) == (
+        0,
+        True,
+    )
+    assert not (tmp_path / "out" / "report.html").exists()
+
+
 @pytest.mark.parametrize("model", ["lgan-res", "gin"])
 def test_predict_agrees_with_training(model, lgan, tmp_path):
     trained = lgan("train", "triangles", "--model", model, *QUICK, "--members", 1, "--output",

@@ -7,7 +7,7 @@ from lgan.catalogue.collection import (
     tu_names,
 )
 from lgan.catalogue.datasets import DATASETS, EDGE_FEATURES, FEATURES, DatasetSpec, dataset_spec
-from lgan.catalogue.names import METRICS, MODELS, PAIR_CODES, TASKS, known
+from lgan.catalogue.names import METRICS, MODELS, PAIR_CODES, TASKS, known, shown
 
 __all__ = [
     "DATASETS",
@@ -23,5 +23,6 @@ __all__ = [
     "dataset_spec",
     "known",
     "known_dataset",
+    "shown",
     "tu_names",
 ]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["METRICS", "MODELS", "PAIR_CODES", "TASKS", "known"]
+__all__ = ["METRICS", "MODELS", "PAIR_CODES", "TASKS", "known", "shown"]
 
 # The tests hold these to what they name: `lgan.zoo.MODELS`, `lgan.graph.pair_codes.LEVELS`,
 # `lgan.task.KINDS` and `lgan.task.METRICS`.
@@ -33,3 +33,13 @@ def known(name: str, names: Iterable[str], what: str) -> str:
     close = get_close_matches(name.lower(), by_lower, n=1)
     hint = f" Did you mean {by_lower[close[0]]}?" if close else ""
     raise ValueError(f"Unknown {what} {name!r}.{hint} Choose one of: {', '.join(names)}.")
+
+
+def shown(metric: str, value: float) -> str:
+    """A metric as people write it: shares in percent, others with four digits.
+
+    Example:
+        >>> shown("accuracy", 0.9153), shown("rmse", 0.58712)
+        ('91.5%', '0.5871')
+    """
+    return f"{value:.1%}" if "accuracy" in metric else f"{value:.4g}"

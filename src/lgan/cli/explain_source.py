@@ -10,12 +10,11 @@ import typer
 
 from lgan.cli.screen import activity, log, note, print_json, table
 from lgan.data import RawGraphs, replaced
-from lgan.data.molecule_graphs import graph_molecule
 from lgan.data.tables import safe_cell
-from lgan.explain import Attribution, GalleryItem, Molecule, Scale, save
+from lgan.explain import Attribution, GalleryItem, Scale, save
 from lgan.explain.fragment_table import FragmentRow, fragment_table
 from lgan.predictor import Predictor
-from lgan.predictor.explaining import SCORE_COLUMNS, explain_graphs, score_rows
+from lgan.predictor.explaining import SCORE_COLUMNS, explain_graphs, explained_item, score_rows
 
 __all__ = ["explain_source", "show_scores"]
 
@@ -55,7 +54,7 @@ def explain_source(
             found += explain_graphs(predictor, part, target=target, **asked)
     if raw.errors:
         note(f"{len(raw.errors):,} rows cannot be read and have no scores.")
-    items = [_item(predictor, raw, g, each) for g, each in enumerate(found)]
+    items = [explained_item(predictor, raw, g, each) for g, each in enumerate(found)]
     if output is not None and output.suffix.lower() == ".csv":
         _write(output, predictor, raw, found)
         note(f"scores: {output}")
@@ -104,16 +103,6 @@ def _chosen(raw: RawGraphs, index: list[int] | None) -> RawGraphs:
             f"{wrong[0]}; it has {raw.num_graphs + len(raw.errors)} rows."
         )
     return raw.select([place[row] for row in index])
-
-
-def _item(predictor: Predictor, raw: RawGraphs, graph: int, found: Attribution) -> GalleryItem:
-    task = predictor.task
-    name = f"{raw.name} {int(raw.rows[graph])}" if raw.ids is None else raw.ids[graph]
-    molecule = None
-    if raw.structures is not None and raw.featuriser is not None:
-        molecule = Molecule.of_rdkit(graph_molecule(raw, graph), name)
-    names = task.classes if task.has_classes else task.targets
-    return GalleryItem.of(found, names, name=name, molecule=molecule)
 
 
 def _write(path: Path, predictor: Predictor, raw: RawGraphs, found: list[Attribution]) -> None:

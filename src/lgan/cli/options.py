@@ -50,6 +50,7 @@ __all__ = [
     "PairCode",
     "Readout",
     "Recipe",
+    "Report",
     "Resume",
     "Root",
     "Seed",
@@ -335,6 +336,9 @@ Recipe = Annotated[
         "which `lgan cv` follows on their sets.",
         **one_of(("default", "paper"), "recipe"),
     ),
+]
+Report = Annotated[
+    bool, typer.Option(help="Write report.html beside the model: curves, mistakes, calibration.")
 ]
 Members = Annotated[
     int,

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lgan.catalogue import shown
 from lgan.cli import options
 from lgan.cli.groups import SourceOptions
 from lgan.cli.screen import console, note, print_json, reading_progress, table
 from lgan.cli.setup import choose_device
-from lgan.cli.training import shown
 
 if TYPE_CHECKING:
     from lgan.predictor.prediction_rows import PredictionRows

@@ -1,14 +1,13 @@
 """`lgan train` and `lgan cv`."""
 
-from collections.abc import Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
-from statistics import stdev
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from lgan.catalogue import DATASETS
+from lgan.catalogue import DATASETS, shown
 from lgan.cli import options
 from lgan.cli.groups import NetworkOptions, SourceOptions, grouped
 from lgan.cli.screen import console, epoch_progress, note, print_json, reading_progress, table
@@ -27,10 +26,11 @@ from lgan.cli.setup import (
 # The library is read by the functions that use it: a mistyped option needs no torch.
 if TYPE_CHECKING:
     from lgan.data import Split
-    from lgan.experiment import Reading, Settings
-    from lgan.train import CVResult
+    from lgan.experiment import Reading, ReadSource, Settings
+    from lgan.train import CVResult, TrainedEnsemble
+    from lgan.train.checkpoint import Checkpoint
 
-__all__ = ["cv", "shown", "train"]
+__all__ = ["cv", "train"]
 
 
 @grouped
@@ -174,6 +174,7 @@ def train(
     output: options.Output = None,
     resume: options.Resume = False,
     overwrite: options.Overwrite = False,
+    report: options.Report = True,
     as_json: options.Json = False,
 ) -> None:
     """Train members side by side, each with another fold held out, and keep them as one model for
@@ -194,6 +195,7 @@ def train(
     folder = output_folder(output, f"{name}-{model}-train", resume=resume, overwrite=overwrite)
 
     from lgan.experiment import factory, network_spec, stored_model, with_data_options
+    from lgan.experiment.training_report import estimate_words
     from lgan.train import train_ensemble
 
     spec = network_spec(model)
@@ -217,33 +219,34 @@ def train(
         )  # fmt: skip
         stored = stored_model(settings, found, trained)
         stored.save(path)
+    written = _report(found, trained, stored, folder) if report else None
     measured = str(trained.info["metric"])
     if as_json:
-        print_json({"checkpoint": str(path), measured: trained.score, **stored.info})
+        about = {"checkpoint": str(path), "report": written and str(written)}
+        print_json({**about, measured: trained.score, **stored.info})
         return
-    console.print(f"out-of-fold {measured}: [bold]{shown(measured, trained.score)}[/]"
-                  f"{_over_folds(measured, trained.fold_scores)}", highlight=False)  # fmt: skip
-    of = "each model on the graphs it did not train on" if members > 1 else "on the held-out part"
-    note(f"{of}; they chose the epoch ({trained.epoch} of {settings.training.epochs}), so it is "
-         "optimistic by a little: `lgan cv --bagged` measures the whole procedure")  # fmt: skip
+    figure, caveat = estimate_words(trained)
+    console.print(f"out-of-fold {measured}: [bold]{figure}[/]", highlight=False)
+    note(caveat)
     console.print(f"model: {path}", soft_wrap=True, markup=False, highlight=False)
+    if written:
+        console.print(f"report: {written}", soft_wrap=True, markup=False, highlight=False)
 
 
-def _over_folds(metric: str, scores: Sequence[float]) -> str:
-    known = [score for score in scores if score == score]
-    if len(known) < 2:
-        return ""
-    return f" ± {shown(metric, stdev(known))} over {len(known)} folds"
+def _report(
+    found: "ReadSource", trained: "TrainedEnsemble", stored: "Checkpoint", folder: Path
+) -> Path | None:
+    """Write what was found as a page beside the model, where it can be drawn."""
+    from lgan.data import replaced
+    from lgan.experiment.training_report import training_report
 
-
-def shown(metric: str, value: float) -> str:
-    """A metric as people write it: shares in percent, others with four digits.
-
-    Example:
-        >>> shown("accuracy", 0.9153), shown("rmse", 0.58712)
-        ('91.5%', '0.5871')
-    """
-    return f"{value:.1%}" if "accuracy" in metric else f"{value:.4g}"
+    if find_spec("matplotlib") is None:
+        note("for a report of this training: pip install 'lgan[plot]'")
+        return None
+    path = folder / "report.html"
+    with replaced(path) as temporary:
+        temporary.write_text(training_report(found, trained, stored), encoding="utf-8")
+    return path
 
 
 def _summary(result: "CVResult", folder: Path, seeds: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from lgan.graph import GraphUnion
 from lgan.task import Task
 from lgan.task.cells import TargetColumn
 
-__all__ = ["overview", "structure"]
+__all__ = ["contents", "overview", "structure"]
 
 
 def overview(
@@ -51,8 +51,18 @@ def overview(
     except ValueError as error:  # still worth a look, unless nothing can be read at all
         plain = replace(reading, targets=(), task=None)
         found, why = ReadSource.of(settings, source, plain, progress=progress), str(error)
+    return facts | contents(found, why) | structure(found.union)
+
+
+def contents(found: ReadSource, why: str = "") -> dict[str, Any]:
+    """What the graphs of a source and their targets are.
+
+    Args:
+        found: The source.
+        why: Why it has no task.
+    """
     raw, task = found.raw, found.encoder.task
-    facts |= {
+    facts: dict[str, Any] = {
         "graphs": raw.num_graphs,
         "task": str(task) if task is not None else f"none: {why}",
         "targets": {} if task is None else _targets(raw, task),
@@ -73,7 +83,6 @@ def overview(
         "nodes per graph": _spread(nodes),
         "edges per graph": _spread(edges),
         "graphs without edges": int((edges == 0).sum()),
-        **structure(found.union),
     }
 
 

@@ -17,7 +17,7 @@ from lgan.explain.draw_molecule import molecule_png, molecule_svg
 from lgan.explain.layout import layout
 from lgan.explain.picture import Picture
 
-__all__ = ["check_ending", "picture_svg", "plot", "save"]
+__all__ = ["check_ending", "figure_svg", "new_figure", "picture_svg", "plot", "save"]
 
 # Pixels of a drawing, 96 to the inch, and points per pixel.
 WIDTH, HEIGHT, POINTS = 360, 280, 0.75
@@ -55,7 +55,7 @@ def save(pictures: Sequence[Picture], path: Path | str, *, columns: int | None =
     sheet, axes = _sheet(pictures, columns, vector=vector)
     with replaced(path) as temporary:
         if vector:
-            temporary.write_text(_with_molecules(_svg(sheet), sheet, axes, pictures), "utf-8")
+            temporary.write_text(_with_molecules(figure_svg(sheet), sheet, axes, pictures), "utf-8")
         else:
             sheet.savefig(temporary, format="png", dpi=160)
 
@@ -72,11 +72,11 @@ def plot(picture: Picture, ax: Any = None) -> Any:
 def picture_svg(picture: Picture) -> str:
     """The drawing alone, without words and colour bar, as an SVG element."""
     if picture.molecule is None:
-        figure = _figure(WIDTH / 96, HEIGHT / 96)
+        figure = new_figure(WIDTH / 96, HEIGHT / 96)
         ax = figure.add_axes((0, 0, 1, 1))
         _plot_graph(picture, ax)
         ax.axis("off")
-        document = _svg(figure)
+        document = figure_svg(figure)
     else:
         document = molecule_svg(picture, WIDTH, HEIGHT)
     return document[document.index("<svg") :]
@@ -89,7 +89,7 @@ def _sheet(
     columns = columns or min(len(pictures), math.ceil(math.sqrt(len(pictures))), 4)
     rows = math.ceil(len(pictures) / columns)
     wide, high = columns * CELL[0], rows * CELL[1]
-    figure, axes = _figure(wide, high), []
+    figure, axes = new_figure(wide, high), []
 
     def place(i: int, x: float, y: float, width: float, height: float) -> Any:
         left, bottom = i % columns * CELL[0] + x, high - (i // columns + 1) * CELL[1] + y
@@ -105,14 +105,15 @@ def _sheet(
     return figure, axes
 
 
-def _figure(width: float, height: float) -> Any:
+def new_figure(width: float, height: float) -> Any:
     """A figure that no window knows of."""
     figure = require("matplotlib.figure").Figure((width, height), dpi=72)
     require("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
     return figure
 
 
-def _svg(figure: Any) -> str:
+def figure_svg(figure: Any) -> str:
+    """A figure as an SVG document."""
     text = io.StringIO()
     with require("matplotlib").rc_context(SVG_STYLE):
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})

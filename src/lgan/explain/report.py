@@ -1,7 +1,7 @@
 """Explanations of many graphs as one HTML file that needs nothing else."""
 
 from base64 import b64encode
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
@@ -17,7 +17,16 @@ from lgan.explain.gallery import GalleryItem
 from lgan.explain.picture import Picture
 from lgan.explain.scale import Scale
 
-__all__ = ["Report", "confusion_tables"]
+__all__ = [
+    "Report",
+    "confusion_html",
+    "confusion_table",
+    "confusion_tables",
+    "facts_html",
+    "picture_html",
+    "style",
+    "tiles_html",
+]
 
 COLUMNS = ("graph", "class", "predicted", "probability", "explained", "output", "without edges",
            "gap", "steps", "strongest edge", "its score")  # fmt: skip
@@ -48,21 +57,15 @@ class Report:
         template = (files("lgan.explain") / "report.html").read_text(encoding="utf-8")
         return Template(template).substitute(
             title=escape(self.title),
+            style=style(),
             lead=escape(self.lead),
             meaning=escape(self._meaning()),
-            tiles="".join(
-                f'<div class="tile"><dt>{escape(name)}</dt><dd>{escape(figure)} '
-                f"<small>{escape(remark)}</small></dd></div>"
-                for name, figure, remark in self._tiles()
-            ),
+            tiles=tiles_html(self._tiles()),
             confusions=self._confusions(),
             cards="\n".join(self._cards()),
             columns="".join(f'<th scope="col">{name}</th>' for name in COLUMNS),
             rows="\n".join(self._row(item) for item in self.items),
-            facts="".join(
-                f"<dt>{escape(name)}</dt><dd>{_code(name, value)}</dd>"
-                for name, value in self.facts.items()
-            ),
+            facts=facts_html(self.facts),
         )
 
     def save(self, path: Path | str) -> None:
@@ -87,22 +90,8 @@ class Report:
     def _confusions(self) -> str:
         if not self.confusions or not self.items:
             return ""
-        tables = []
-        classes = [escape(name) for name in self.items[0].classes]
-        for name, table in self.confusions.items():
-            head = "".join(f'<th scope="col">{name}</th>' for name in classes)
-            share = table / table.sum(1, keepdim=True).clamp(min=1)
-            rows = []
-            for c, counts in enumerate(table.tolist()):
-                cells = "".join(
-                    _cell(count, float(share[c, d]), right=c == d) for d, count in enumerate(counts)
-                )
-                rows.append(f'<tr><th scope="row">{classes[c]}</th>{cells}</tr>')
-            tables.append(
-                f'<div class="panel"><table class="confusion"><caption>{escape(name)}</caption>'
-                f'<thead><tr><th class="name">true \\ predicted</th>{head}</tr></thead>'
-                f"<tbody>{''.join(rows)}</tbody></table></div>"
-            )
+        classes = self.items[0].classes
+        tables = [confusion_html(name, table, classes) for name, table in self.confusions.items()]
         return (
             '<section id="confusion"><h2>Right and wrong</h2>'
             f'<div class="side">{"".join(tables)}</div></section>'
@@ -156,15 +145,12 @@ class Report:
                 f"<table><tbody>{rows}</tbody></table></details>"
             )
         note = f'<p class="soft">{escape("; ".join([item.change, *item.notes]))}</p>'
-        source = b64encode(picture_svg(picture).encode()).decode()
-        alt = escape(f"{item.name}, edges in red speak {picture.red}, in blue {picture.blue}")
         return (
             f'<article class="card" {places}>'
             f'<h3>{escape(item.name)} <span class="soft">{known}</span></h3>'
             f'<p>{said}</p><div class="meter" role="presentation">'
             f'<i style="width:{100 * item.probability:.0f}%"></i></div>'
-            f'<img class="picture" alt="{alt}" src="data:image/svg+xml;base64,{source}">'
-            f"{_legend(picture)}{note}{told}</article>"
+            f"{picture_html(picture, item.name)}{note}{told}</article>"
         )
 
     def _row(self, item: GalleryItem) -> str:
@@ -193,16 +179,66 @@ def confusion_tables(
     probability: Tensor, y: Tensor, name: str, held_out: Collection[int] | None
 ) -> dict[str, Tensor]:
     """Counts of true against predicted classes, of the held-out graphs and of all ``[C, C]``."""
-    classes, guess = probability.size(1), probability.argmax(1)
-
-    def counted(ids: Tensor) -> Tensor:
-        cells = y[ids] * classes + guess[ids]
-        return torch.bincount(cells, minlength=classes**2).view(classes, classes)
-
-    everything = {f"all graphs of {name}": counted(torch.arange(y.numel()))}
+    everything = {f"all graphs of {name}": confusion_table(probability, y)}
     if held_out is None:
         return everything
-    return {"held-out graphs": counted(torch.tensor(sorted(held_out)))} | everything
+    ids = torch.tensor(sorted(held_out))
+    return {"held-out graphs": confusion_table(probability[ids], y[ids])} | everything
+
+
+def confusion_table(probability: Tensor, y: Tensor) -> Tensor:
+    """Counts of true against predicted classes ``[C, C]``."""
+    classes = probability.size(1)
+    cells = y * classes + probability.argmax(1)
+    return torch.bincount(cells, minlength=classes**2).view(classes, classes)
+
+
+def style() -> str:
+    """The style of every page."""
+    return (files("lgan.explain") / "report.css").read_text(encoding="utf-8")
+
+
+def tiles_html(tiles: Iterable[tuple[str, str, str]]) -> str:
+    """Figures at the top of a page, each with its name and a remark."""
+    return "".join(
+        f'<div class="tile"><dt>{escape(name)}</dt><dd>{escape(figure)} '
+        f"<small>{escape(remark)}</small></dd></div>"
+        for name, figure, remark in tiles
+    )
+
+
+def facts_html(facts: Mapping[str, str]) -> str:
+    """Facts by name, as the entries of a list."""
+    return "".join(
+        f"<dt>{escape(name)}</dt><dd>{_code(name, value)}</dd>" for name, value in facts.items()
+    )
+
+
+def confusion_html(name: str, table: Tensor, classes: Sequence[str]) -> str:
+    """A table of true against predicted classes ``[C, C]`` that says what it counts."""
+    names = [escape(each) for each in classes]
+    head = "".join(f'<th scope="col">{each}</th>' for each in names)
+    share = table / table.sum(1, keepdim=True).clamp(min=1)
+    rows = []
+    for c, counts in enumerate(table.tolist()):
+        cells = "".join(
+            _cell(count, float(share[c, d]), right=c == d) for d, count in enumerate(counts)
+        )
+        rows.append(f'<tr><th scope="row">{names[c]}</th>{cells}</tr>')
+    return (
+        f'<div class="panel"><table class="confusion"><caption>{escape(name)}</caption>'
+        f'<thead><tr><th class="name">true \\ predicted</th>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def picture_html(picture: Picture, name: str) -> str:
+    """A picture with what its colours mean."""
+    source = b64encode(picture_svg(picture).encode()).decode()
+    alt = escape(f"{name}, edges in red speak {picture.red}, in blue {picture.blue}")
+    return f'<img class="picture" alt="{alt}" src="data:image/svg+xml;base64,{source}">' + _legend(
+        picture
+    )
 
 
 def _legend(picture: Picture) -> str:

@@ -5,13 +5,21 @@ from typing import Any
 
 from lgan.data import RawGraphs
 from lgan.data.molecule_graphs import graph_molecule
-from lgan.explain import FRAGMENTS, Attribution, Fragment, attribute, molecule_fragments
+from lgan.explain import (
+    FRAGMENTS,
+    Attribution,
+    Fragment,
+    GalleryItem,
+    Molecule,
+    attribute,
+    molecule_fragments,
+)
 from lgan.explain.methods import DEFAULT
 from lgan.explain.question import Over
 from lgan.predictor.predictor import Predictor
 from lgan.task import Task
 
-__all__ = ["SCORE_COLUMNS", "explain_graphs", "explained_output_of", "score_rows"]
+__all__ = ["SCORE_COLUMNS", "explain_graphs", "explained_item", "explained_output_of", "score_rows"]
 
 SCORE_COLUMNS = ("row", "id", "explained", "kind", "name", "nodes", "score", "spread")
 
@@ -69,6 +77,19 @@ def explained_output_of(task: Task, target: int | str) -> int:
         f"The {what} to explain must be one of {', '.join(names)}, or a number from 0 to "
         f"{len(names) - 1}, got {target!r}."
     )
+
+
+def explained_item(
+    predictor: Predictor, raw: RawGraphs, graph: int, found: Attribution
+) -> GalleryItem:
+    """An explained graph with its name and picture, that of a molecule where it is one."""
+    task = predictor.task
+    name = f"{raw.name} {int(raw.rows[graph])}" if raw.ids is None else raw.ids[graph]
+    molecule = None
+    if raw.structures is not None and raw.featuriser is not None:
+        molecule = Molecule.of_rdkit(graph_molecule(raw, graph), name)
+    names = task.classes if task.has_classes else task.targets
+    return GalleryItem.of(found, names, name=name, molecule=molecule)
 
 
 def score_rows(

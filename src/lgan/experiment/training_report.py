@@ -1,0 +1,285 @@
+"""What a training found, as one HTML page that needs nothing else."""
+
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from html import escape
+from importlib.resources import files
+from statistics import stdev
+from string import Template
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lgan.catalogue import shown
+from lgan.experiment.overview import contents
+from lgan.experiment.source import ReadSource
+from lgan.explain import Scale
+from lgan.explain.draw import figure_svg, new_figure
+from lgan.explain.report import (
+    confusion_html,
+    confusion_table,
+    facts_html,
+    picture_html,
+    style,
+    tiles_html,
+)
+from lgan.predictor import Predictor
+from lgan.predictor.calibration import calibration
+from lgan.predictor.explaining import explain_graphs, explained_item
+from lgan.task import METRICS, Task
+from lgan.train import TrainedEnsemble
+from lgan.train.checkpoint import Checkpoint
+from lgan.train.out_of_fold import OutOfFold
+
+__all__ = ["estimate_words", "training_report"]
+
+# Mistakes that are shown, and edges of the largest graph that is drawn and explained.
+WORST, MOST_EDGES = 6, 300
+# Targets that have a scatter plot of their own.
+SCATTERS = 6
+INK, PALE, MARK = "#1d232b", "#aab4c0", "#9a3b00"
+
+
+def training_report(source: ReadSource, trained: TrainedEnsemble, stored: Checkpoint) -> str:
+    """The page of a training; needs matplotlib.
+
+    Args:
+        source: What was trained on.
+        trained: How the training went.
+        stored: The model that came of it.
+    """
+    known, predictor = stored.out_of_fold, Predictor.of(stored)
+    assert known is not None  # a model of this version has them
+    task, metric = predictor.task, str(trained.info["metric"])
+    graphs = trained.predictions.isfinite().all(1).nonzero().flatten()
+    many = "One model" if trained.members == 1 else f"{trained.members} models side by side"
+    figure, caveat = estimate_words(trained)
+    mean, _, spread = figure.partition(" ± ")
+    tiles = [
+        (f"out-of-fold {metric}", mean, f"± {spread}" if spread else ""),
+        ("all graphs together", shown(metric, trained.pooled_score), f"of {len(graphs):,}"),
+        ("chosen epoch", str(trained.epoch), f"of {trained.test.size(1)} trained"),
+        ("time", f"{trained.info['seconds']:,.0f} s", f"{trained.members} side by side"),
+    ]
+    sections = {
+        "Learning": _learning(trained, metric),
+        "Right and wrong": _right_and_wrong(known, trained, task),
+        "Calibration": _calibration(known, task),
+        "Worst mistakes": _mistakes(predictor, source, known, graphs),
+        "The data": f'<div class="panel"><dl class="facts">{_facts(contents(source))}</dl></div>',
+        "How this was made": f'<div class="panel"><dl class="facts">{_made(stored)}</dl></div>',
+    }
+    template = (files("lgan.experiment") / "training_report.html").read_text(encoding="utf-8")
+    return Template(template).substitute(
+        title=escape(f"{stored.model} on {stored.dataset}"),
+        lead=escape(
+            f"{many} trained on {source.raw.num_graphs:,} graphs of {stored.dataset}. {task}."
+        ),
+        style=style(),
+        tiles=tiles_html(tiles),
+        caveat=escape(caveat[0].upper() + caveat[1:] + "."),
+        sections="\n".join(
+            f"<section><h2>{name}</h2>{body}</section>" for name, body in sections.items() if body
+        ),
+    )
+
+
+def estimate_words(trained: TrainedEnsemble) -> tuple[str, str]:
+    """The out-of-fold metric with its deviation over folds, and what it is not."""
+    metric = str(trained.info["metric"])
+    scores = [score for score in trained.fold_scores if score == score]
+    spread = f" ± {shown(metric, stdev(scores))} over {len(scores)} folds" if scores[1:] else ""
+    of = "each model on the graphs it did not train on"
+    return shown(metric, trained.score) + spread, (
+        f"{of if trained.members > 1 else 'on the held-out part'}; they chose the epoch "
+        f"({trained.epoch} of {trained.info['config']['epochs']}), so it is optimistic by a "
+        "little: `lgan cv --bagged` measures the whole procedure"
+    )
+
+
+def _learning(trained: TrainedEnsemble, metric: str) -> str:
+    figure = new_figure(9, 3.2)
+    figure.set_layout_engine("constrained")
+    epochs = range(1, trained.test.size(1) + 1)
+    panels = {f"held-out {metric}": trained.test, "training loss": trained.loss}
+    for ax, (name, curves) in zip(figure.subplots(1, 2), panels.items(), strict=True):
+        if trained.members > 1:
+            ax.plot(epochs, curves.T.numpy(), color=PALE, lw=0.8)
+        ax.plot(
+            epochs, curves.nanmean(0).numpy(), color=INK, lw=1.8, marker="." * (epochs.stop < 3)
+        )
+        ax.axvline(trained.epoch, color=MARK, lw=1, ls="--")
+        ax.set(xlabel="epoch", title=name)
+    window = trained.info["config"]["window"]
+    over = f", averaged over {window} epochs," if window > 1 else ""
+    return _figure(
+        figure,
+        f"Held-out {metric} and training loss after every epoch: members pale, their mean dark. "
+        f"Dashed: epoch {trained.epoch}, where the mean{over} is best; the model is of this epoch.",
+    )
+
+
+def _right_and_wrong(known: OutOfFold, trained: TrainedEnsemble, task: Task) -> str:
+    metric, y, said = str(trained.info["metric"]), known.y, known.predictions
+    shares = [
+        (str(fold + 1), f"{int((known.fold == fold).sum()):,}", shown(metric, score))
+        for fold, score in zip(known.folds, trained.fold_scores, strict=True)
+    ]
+    parts = [_table("folds", ("fold", "graphs", metric), shares)]
+    if task.has_classes:
+        parts.insert(0, confusion_html("out of fold", confusion_table(said, y), task.classes))
+    if len(task.targets) > 1:
+        each = METRICS[metric].by_target(y.numpy(), said.numpy())
+        counts = task.present(y).sum(0).tolist()
+        rows = zip(task.targets, map(str, counts), (shown(metric, v) for v in each), strict=True)
+        parts.append(_table("targets", ("target", "graphs", metric), rows))
+    if not task.classes:
+        parts.insert(0, _scatter(known, task))
+    return f'<div class="side">{"".join(parts)}</div>'
+
+
+def _scatter(known: OutOfFold, task: Task) -> str:
+    count = min(len(task.targets), SCATTERS)
+    figure = new_figure(3 * min(count, 3) + 1.2 * (count == 1), 3.2 * (1 + (count > 3)))
+    figure.set_layout_engine("constrained")
+    for t in range(count):
+        ax = figure.add_subplot(1 + (count > 3), min(count, 3), t + 1)
+        true, said = known.y[:, t].numpy(), known.predictions[:, t].numpy()
+        ax.plot(true, said, ".", color=INK, ms=3, alpha=0.4, rasterized=len(true) > 5000)
+        ax.axline((float(known.y[:, t].nanmedian()),) * 2, slope=1, color=MARK, lw=1, ls="--")
+        ax.set(xlabel=f"true {task.targets[t]}", ylabel="predicted")
+    some = f"; the first {count} of {len(task.targets)} targets" if task.targets[count:] else ""
+    return _figure(figure, f"Out-of-fold predictions against the truth{some}; right on the line.")
+
+
+def _calibration(known: OutOfFold, task: Task) -> str:
+    if not task.classes:
+        return ""
+    found = calibration(known.predictions, known.y, task)
+    figure = new_figure(4.6, 3.6)
+    figure.set_layout_engine("constrained")
+    ax, count = figure.subplots(), found.count.double()
+    ax.plot([0, 1], [0, 1], color=MARK, lw=1, ls="--")
+    ax.plot(found.said.numpy(), found.came.numpy(), color=INK, lw=1)
+    ax.scatter(found.said.numpy(), found.came.numpy(), (10 + 110 * count / count.max()).numpy(),
+               color=INK)  # fmt: skip
+    ax.set(xlabel="probability as predicted", ylabel="share that was right")
+    of = "the predicted class" if task.has_classes else "the second class of every label"
+    return _figure(
+        figure,
+        f"Calibration curve of {of}, out of fold, in ten bins; larger dots stand for more graphs. "
+        f"Expected calibration error {found.error:.3f}: so far are probabilities from shares on "
+        "average. On the line they can be taken at their word.",
+    )
+
+
+def _mistakes(predictor: Predictor, source: ReadSource, known: OutOfFold, graphs: Tensor) -> str:
+    """Cards of the graphs that were predicted worst, explained where they are small enough."""
+    off, output = _how_wrong(known, predictor.task)
+    worst = off.argsort(descending=True, stable=True)[:WORST]
+    worst = worst[off[worst] > 0]
+    if not len(worst):
+        return '<p class="soft">None: every graph was predicted right out of fold.</p>'
+    raw, cards, items, refused = source.raw.select(graphs[worst].tolist()), [], {}, ""
+    try:
+        for g, target in enumerate(output[worst].tolist()):
+            if (one := raw.select([g])).num_pairs <= MOST_EDGES:
+                found = explain_graphs(predictor, one, target=target)[0]
+                items[g] = explained_item(predictor, one, 0, found)
+    except (TypeError, ValueError) as error:  # not every network can be explained
+        refused = f" Not explained: {error}"
+    scale = Scale.joint(item.picture.scale for item in items.values())
+    for g, place in enumerate(worst.tolist()):
+        name = f"{raw.name} {int(raw.rows[g])}" if raw.ids is None else raw.ids[g]
+        drawn = picture_html(items[g].picture.on_scale(scale), name) if g in items else ""
+        told = _told(known, predictor.task, place, int(output[place]))
+        row = f"row {int(raw.rows[g]) + 1}"
+        cards.append(
+            f'<article class="card"><h3>{escape(name)}</h3>'
+            f'<p>{told}<br><span class="soft">{row}</span></p>{drawn}</article>'
+        )
+    several = predictor.checkpoint.members > 1
+    now = ", all members together, most of which were trained on these graphs" if several else ""
+    colours = f" Colours explain what the model says now{now}; one scale holds for all."
+    return (
+        '<p class="soft">Predictions are those out of fold.'
+        f"{colours if items else ''}{escape(refused)}</p>"
+        f'<div class="gallery">{"".join(cards)}</div>'
+    )
+
+
+def _how_wrong(known: OutOfFold, task: Task) -> tuple[Tensor, Tensor]:
+    """How far off every graph is ``[n]``, 0 where it is right, and by which output ``[n]``."""
+    y, said = known.y, known.predictions
+    if task.has_classes:
+        guess, there = said.argmax(1), torch.arange(len(y))
+        off = (said[there, guess] - said[there, y]).masked_fill(guess == y, 0)
+        # One class for the whole page where there are two: red always means the same.
+        return off, torch.ones_like(guess) if task.kind == "binary" else guess
+    off = (y - said).abs()
+    if task.classes:
+        off = off.where(off > 0.5, 0)
+    else:
+        off = off / (y - y.nanmean(0)).square().nanmean(0).sqrt().clamp(min=1e-12)
+    largest = off.nan_to_num(0).max(1)
+    return largest.values, largest.indices
+
+
+def _told(known: OutOfFold, task: Task, graph: int, output: int) -> str:
+    y, said = known.y[graph], known.predictions[graph]
+    if task.has_classes:
+        guess = int(said.argmax())
+        words = f"<b>{escape(task.classes[guess])}</b> ({float(said[guess]):.0%})"
+        return f"predicted {words}, is <b>{escape(task.classes[int(y)])}</b>"
+    numbers = f"predicted <b>{float(said[output]):.4g}</b>, is <b>{float(y[output]):.4g}</b>"
+    return f"{escape(task.targets[output])}: {numbers}"
+
+
+def _made(stored: Checkpoint) -> str:
+    where = stored.info["environment"]
+    options = {"width": stored.hidden_channels, "features": stored.features, **stored.options}
+    facts = {
+        "command": where["command"],
+        "version": f"lgan {where['lgan']}, torch {where['torch']}, Python {where['python']}",
+        "machine": f"{where['device']}, {where['threads']} threads",
+        "finished": where["time"],
+        "model": f"{stored.model}: {_words(options)}",
+        "training": _words(stored.info["config"]),
+        "members": str(stored.members),
+        "peak memory": f"{stored.info['peak_memory'] / 2**20:,.0f} MiB",
+    }
+    return facts_html({name: str(value) for name, value in facts.items()})
+
+
+def _facts(found: Mapping[str, Any]) -> str:
+    return facts_html({name: text for name, value in found.items() if (text := _words(value))})
+
+
+def _words(value: Any) -> str:
+    """A value of JSON in words; of long lists the beginning."""
+    if isinstance(value, dict):
+        value = [
+            f"{name} {_words(each)}" if name != "reason" else each for name, each in value.items()
+        ]
+    if isinstance(value, list | tuple):
+        words = [_words(each) for each in value]
+        return ", ".join(words[:40]) + (f" and {len(words) - 40} more" if words[40:] else "")
+    return f"{value:,}" if type(value) is int else str(value)
+
+
+def _table(caption: str, columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
+    body = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows)
+    return (
+        f'<div class="panel"><table><caption>{caption}</caption><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _figure(figure: Any, words: str) -> str:
+    source, words = b64encode(figure_svg(figure).encode()).decode(), escape(words)
+    return (
+        f'<figure class="panel"><img alt="{words}" src="data:image/svg+xml;base64,{source}">'
+        f"<figcaption>{words}</figcaption></figure>"
+    )
