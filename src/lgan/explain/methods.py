@@ -11,6 +11,7 @@ from lgan.explain.integrated_gradients import (
     absolute_gradient,
     gradient,
     integrated_gradients,
+    outputs_at_ends,
 )
 from lgan.explain.path import Path
 from lgan.explain.question import Explained, Found, Over, Question
@@ -22,6 +23,8 @@ __all__ = ["DEFAULT", "METHODS", "MethodSpec", "method_spec"]
 DEFAULT = "consensus"
 # Its integral is one of two voices and need not add up to the last digit.
 SHORT = Path(steps=8, max_steps=8)
+# How far it may be scaled so that it does.
+FARTHEST = 4.0
 
 
 @dataclass(frozen=True)
@@ -60,17 +63,26 @@ class MethodSpec:
 
 
 def _consensus(question: Question) -> list[Found]:
-    """The mean of Integrated Gradients and of leaving one edge out, both in units of the output.
+    """The mean of Integrated Gradients and of leaving one edge out, scaled so that it adds up.
 
     The first follows what an edge adds as the graph is built up, and where two parts are needed
     may credit the one that comes last alone. The second sees both, but neither of two parts that
     can stand in for each other.
     """
     integral = integrated_gradients(replace(question, path=SHORT))
-    return [
-        Found((one.pairs + other.pairs) / 2, steps=one.steps + other.steps)
-        for one, other in zip(integral, removal.leave_one_out(question), strict=True)
-    ]
+    ends = outputs_at_ends(question.model, question.graphs)
+    found = []
+    for i, (one, other) in enumerate(zip(integral, removal.leave_one_out(question), strict=True)):
+        both = (one.pairs + other.pairs) / 2
+        before, after = question.values(ends[i], question.targets[i]).mean(0).tolist()
+        # One factor for all members keeps their order and their zeros. Where the sum has the other
+        # sign or another size there is none, and the scores do not claim to add up.
+        factor = (after - before) / (float(both.mean(0).sum()) or torch.nan)
+        fits = 1 / FARTHEST < factor < FARTHEST
+        found.append(
+            Found(both * factor if fits else both, sums=fits, steps=one.steps + other.steps)
+        )
+    return found
 
 
 def _random(question: Question) -> list[Found]:
@@ -92,7 +104,7 @@ METHODS: dict[str, MethodSpec] = {
     "consensus": MethodSpec(
         explain=_consensus,
         random=False,
-        reference="the mean of `integrated-gradients` and `leave-one-out`",
+        reference="the mean of `integrated-gradients` and `leave-one-out`, scaled to add up",
     ),
     METHOD: MethodSpec(
         explain=integrated_gradients,
