@@ -8,13 +8,13 @@ from lgan._version import __version__
 if TYPE_CHECKING:
     from lgan import wl, zoo
     from lgan.data import EgoLineGraph, load, scaffolds
-    from lgan.estimator import LGANClassifier, LGANRegressor
+    from lgan.estimator import LGANClassifier, LGANRegressor, cross_validate
     from lgan.explain.attribute import attribute
     from lgan.explain.attribution import Attribution
     from lgan.graph import EgoLines, GraphUnion, triangles
     from lgan.nn import LGAN, LGANConv
     from lgan.predictor import Predictor, load_model
-    from lgan.train import CVResult, TrainConfig, cross_validate, predict
+    from lgan.train import CVResult, TrainConfig, predict
 
 __all__ = [
     "LGAN",
@@ -43,13 +43,13 @@ __all__ = [
 # Everything is read on first use: torch alone takes seconds, and `lgan --help` needs none of it.
 _NAMES: dict[str, tuple[str, ...]] = {
     "data": ("EgoLineGraph", "load", "scaffolds"),
-    "estimator": ("LGANClassifier", "LGANRegressor"),
+    "estimator": ("LGANClassifier", "LGANRegressor", "cross_validate"),
     "explain": ("Attribution", "attribute"),
     "graph": ("EgoLines", "GraphUnion", "triangles"),
     "nn": ("LGAN", "LGANConv"),
     "ops": (),
     "predictor": ("Predictor", "load_model"),
-    "train": ("CVResult", "TrainConfig", "cross_validate", "predict"),
+    "train": ("CVResult", "TrainConfig", "predict"),
     "wl": (),
     "zoo": (),
 }

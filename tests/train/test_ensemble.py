@@ -8,9 +8,9 @@ import torch
 from lgan import TrainConfig, cross_validate, predict
 from lgan.data import stratified_folds
 from lgan.task import METRICS, TargetScale, Task
+from lgan.train import OUTSIDE, train_ensemble, train_ensembles
 from lgan.train import groups as groups_module
-from lgan.train import train_ensemble
-from lgan.train.jobs import Variant, held_out_job
+from lgan.train.jobs import Job, Variant, held_out_job, model_seed
 from lgan.train.loop import train_together
 from lgan.train.stack import model_view, unstack
 from lgan.zoo import model_spec
@@ -144,3 +144,53 @@ def test_training_stops_when_the_members_no_longer_improve(union, factory):
 def test_no_member_is_refused(union, factory):
     with pytest.raises(ValueError, match="`members` must be 1 or more, got 0"):
         train_ensemble(factory(), union, members=0)
+
+
+def _parts(union):
+    """Folds of two ensembles that leave out other graphs, one of them with a graph for all."""
+    first, second = torch.arange(46) // 2 % 4, torch.arange(46) // 2 % 3
+    first[:12] = OUTSIDE
+    second[30:] = OUTSIDE
+    second[0] = -1
+    return [first, second]
+
+
+@pytest.mark.usefixtures("float64")
+@pytest.mark.parametrize("at_once", [10, 3, 1])
+def test_ensembles_side_by_side_are_each_trained_alone_on_the_same_batches(
+    at_once, monkeypatch, union, factory
+):
+    monkeypatch.setattr(groups_module, "models_at_once", lambda *_: at_once)
+    build, folds = factory("lgan-res", dropout=0.3), _parts(union)
+    config, weight = replace(CONFIG, window=2, average=0.5), torch.rand(46)
+    together = train_ensembles(build, union, folds, members=3, config=config, graph_weight=weight)
+    trains = [(f != OUTSIDE) & (f != i) for f in folds for i in range(3)]
+    share = float(torch.stack(trains).double().mean())
+    drawn = replace(config, batch_size=round(config.batch_size / share))
+    for fold, trained in zip(folds, together, strict=True):
+        curves = []
+        for i in range(3):
+            seen = (fold != OUTSIDE) & (fold != i)
+            test = (fold == i).nonzero().flatten()
+            job = Job(model_seed(2, i), seen, test, torch.empty(0, dtype=torch.int64))
+            alone = partial(
+                train_together, union, [Variant(build, drawn)], [job],
+                groups=torch.full((46,), -1), graph_weight=weight,
+            )  # fmt: skip
+            curves.append(alone()[1].test[0])
+            for name, tensor in unstack(alone(until=trained.epoch)[0], 0).items():
+                torch.testing.assert_close(unstack(trained.network, i)[name], tensor)
+            assert trained.member_predictions[i, test].isfinite().all()
+            assert trained.member_predictions[i, fold != i].isnan().all()
+        assert trained.epoch == _choose(torch.stack(curves), 2)
+        assert torch.equal(trained.test, torch.stack(curves))
+
+
+def test_one_ensemble_of_all_graphs_is_the_plain_one_but_for_the_batches(union, factory):
+    fold = torch.arange(46) // 2 % 3
+    plain = train_ensemble(factory(), union, members=4, folds=fold, config=CONFIG)
+    [one] = train_ensembles(factory(), union, [fold], members=4, config=CONFIG)
+    assert torch.equal(plain.fold, one.fold)
+    assert torch.equal(plain.held_out, one.held_out)
+    assert plain.info["config"] == one.info["config"]
+    assert one.member_predictions.isfinite().equal(plain.member_predictions.isfinite())

@@ -31,6 +31,7 @@ from lgan.experiment import (
     with_data_options,
 )
 from lgan.explain.attribution import Attribution
+from lgan.graph import GraphUnion
 from lgan.predictor import Predictor
 from lgan.task.cells import spelled
 from lgan.train import TrainedEnsemble, train_ensemble
@@ -88,24 +89,31 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         groups: Any,
     ) -> "_Estimator":
         settings, source = self._read(graphs, columns, kind)
-        seed = settings.training.seed
-        fold = self._folds(source, row_values(groups, "groups", source.raw, graphs), seed)
+        together = row_values(groups, "groups", source.raw, graphs)
+        fold = self._folds(source.union, settings.training.seed, together)
         settings = with_data_options(settings, source.union)
-        spec = network_spec(settings.model)
+        weight = graph_weights(sample_weight, source.raw, graphs)
         with self._threads():
             trained = train_ensemble(
                 factory(settings, source.union),
                 source.union,
-                members=self.members,
                 folds=fold,
                 config=settings.training,
-                metric=self.metric,
-                graph_weight=graph_weights(sample_weight, source.raw, graphs),
-                captured=spec.captured,
-                rows=None if spec.rows is None else spec.rows(source.union),
-                device=self._place(),
+                graph_weight=weight,
+                **self._training(settings, source),
             )
         return self._trained(settings, source, trained)
+
+    def _training(self, settings: Settings, source: ReadSource) -> dict[str, Any]:
+        """How the members train, beyond their settings."""
+        spec = network_spec(settings.model)
+        return {
+            "members": self.members,
+            "metric": self.metric,
+            "captured": spec.captured,
+            "rows": None if spec.rows is None else spec.rows(source.union),
+            "device": self._place(),
+        }
 
     def _read(
         self, graphs: Any, columns: dict[str, list[Any]], kind: str
@@ -122,16 +130,20 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             )
         return settings, ReadSource.of_graphs(settings, raw, kind, self._place())
 
-    def _folds(self, source: ReadSource, groups: Sequence[Any] | None, seed: int) -> Tensor:
-        """The fold of every graph: with groups together, or classes spread evenly."""
-        task, raw = source.encoder.task, source.raw
+    def _folds(
+        self,
+        union: GraphUnion,
+        seed: int,
+        groups: Sequence[Any] | None = None,
+        graphs: Tensor | None = None,
+    ) -> Tensor:
+        """The fold of all graphs, or of some: with groups together, or classes spread evenly."""
+        task, y = union.known_task, union.y.cpu() if graphs is None else union.y.cpu()[graphs]
         number = 10 if self.members == 1 else max(5, self.members)
-        assert task is not None
         if groups is not None:
             return group_folds(groups, min(number, max(2, len(set(groups)))), seed)
         if not task.has_classes:
-            return random_folds(raw.num_graphs, min(number, raw.num_graphs), seed)
-        y = task.encode(raw.targets)
+            return random_folds(len(y), min(number, len(y)), seed)
         sizes = torch.bincount(y, minlength=len(task.classes))
         fewest = int(sizes.argmin())
         if int(sizes[fewest]) < 2:

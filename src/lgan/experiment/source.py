@@ -14,7 +14,7 @@ from lgan.experiment.settings import Settings
 from lgan.graph import GraphUnion
 from lgan.predictor.graph_keys import graph_keys
 from lgan.task import TargetScale
-from lgan.train import TrainedEnsemble
+from lgan.train import OUTSIDE, TrainedEnsemble
 from lgan.train.checkpoint import Checkpoint
 from lgan.train.out_of_fold import OutOfFold
 from lgan.train.result import rounded
@@ -106,7 +106,7 @@ def stored_model(settings: Settings, source: ReadSource, trained: TrainedEnsembl
     raw, alone = source.raw, trained.members == 1
     # A single model has not seen its hold-out; of several each graph was seen by some.
     held_out = (trained.fold == 0).nonzero().flatten() if alone else torch.empty(0).long()
-    seen = torch.ones(raw.num_graphs, dtype=torch.bool).index_fill(0, held_out, False)
+    seen = (trained.fold != OUTSIDE).index_fill(0, held_out, False)
     said, scale = trained.predictions, trained.scale
     there = said.isfinite().all(1)
     info = {

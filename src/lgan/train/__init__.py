@@ -2,7 +2,7 @@
 
 from lgan.train.config import TrainConfig
 from lgan.train.curves import Curves
-from lgan.train.ensemble import TrainedEnsemble, train_ensemble
+from lgan.train.ensemble import OUTSIDE, TrainedEnsemble, train_ensemble, train_ensembles
 from lgan.train.evaluate import predict
 from lgan.train.folds import cross_validate, cross_validate_variants
 from lgan.train.jobs import Variant
@@ -11,6 +11,7 @@ from lgan.train.result import CVResult, over_seeds
 from lgan.train.single import Trained, train_one
 
 __all__ = [
+    "OUTSIDE",
     "CVResult",
     "Curves",
     "OnEpoch",
@@ -23,5 +24,6 @@ __all__ = [
     "over_seeds",
     "predict",
     "train_ensemble",
+    "train_ensembles",
     "train_one",
 ]

@@ -1,7 +1,7 @@
 """Members side by side: models that each hold another fold out, and predict as one."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,10 +23,12 @@ from lgan.train.loop import OnEpoch, train_together
 from lgan.train.objective import Objective
 from lgan.train.run_lock import run_lock
 from lgan.train.selection import best_epoch, stop_epoch
-from lgan.train.stack import join
+from lgan.train.stack import join, model_view
 
-__all__ = ["TrainedEnsemble", "train_ensemble"]
+__all__ = ["OUTSIDE", "TrainedEnsemble", "train_ensemble", "train_ensembles"]
 
+# The fold of a graph that no member reads.
+OUTSIDE = -2
 logger = logging.getLogger(__name__)
 
 
@@ -40,7 +42,8 @@ class TrainedEnsemble:
         network: All members as one stacked module, parameters ``[K, …]``, in evaluation mode, at
             the chosen epoch.
         epoch: The epoch, counted from 1, with the best held-out metric of all members together.
-        fold: The fold of every graph ``[G]``; -1 for one that all members trained on.
+        fold: The fold of every graph ``[G]``; -1 for one that all members trained on,
+            :data:`OUTSIDE` for one that none did.
         held_out: The fold that each member holds out ``[K]``.
         member_predictions: What each member says of the graphs it held out ``[K, G, O]``; NaN for
             those it was trained on.
@@ -140,11 +143,7 @@ def train_ensemble(
     config = (config or TrainConfig()).sized(union.num_graphs)
     number = (max(5, members) if members > 1 else 10) if folds is None else folds
     fold, _ = choose_groups(union, number, config.seed)
-    held_out = torch.arange(members) % (int(fold.max()) + 1)
-    jobs = [
-        replace(held_out_job(fold, k, seed=config.seed), seed=model_seed(config.seed, i))
-        for i, k in enumerate(held_out.tolist())
-    ]
+    jobs = _jobs(fold, members, config.seed)
     variant, place = Variant(factory, config, model or {}), device or union.device
     at_once = how_many_at_once(
         factory, union, members, fold=fold, config=config, rows=rows, device=place
@@ -157,8 +156,96 @@ def train_ensemble(
         stacks, curves = _train(
             train, variant, jobs, at_once, output=output, resume=resume, on_epoch=on_epoch
         )
-    test, loss = (torch.cat([getattr(c, name) for c in curves]) for name in ("test", "loss"))
-    measured, network = curves[0].metric, join(stacks)
+    whole = replace(
+        curves[0],
+        test=torch.cat([part.test for part in curves]),
+        loss=torch.cat([part.loss for part in curves]),
+        seconds=torch.cat([part.seconds for part in curves]),
+    )
+    return _ensemble(join(stacks), whole, union, jobs, fold, config, place)
+
+
+def train_ensembles(
+    factory: Callable[[], nn.Module],
+    union: GraphUnion,
+    folds: Sequence[Tensor],
+    *,
+    members: int = 10,
+    config: TrainConfig | None = None,
+    metric: str | None = None,
+    graph_weight: Tensor | None = None,
+    captured: bool = True,
+    rows: Tensor | None = None,
+    device: torch.device | None = None,
+) -> list[TrainedEnsemble]:
+    """Several ensembles in one program, each on a part of the data set, for cross-validation.
+
+    They share the batches, which are drawn from the whole set and so large that a member trains on
+    ``batch_size`` graphs of its part on the average. With ``patience`` all stop when the last one
+    would.
+
+    Args:
+        factory: Builds one model.
+        union: The data set.
+        folds: For every ensemble the fold of each graph ``[G]``: :data:`OUTSIDE` for one that no
+            member reads, -1 for one that all train on.
+        members: Number of models of an ensemble.
+        config: Settings.
+        metric: Name of the metric.
+        graph_weight: What the loss of every graph is multiplied by ``[G]``.
+        captured: Use CUDA graphs on a GPU.
+        rows: Rows of the largest activations of every graph ``[G]``.
+        device: Where to train.
+    """
+    inside = sum(int((fold != OUTSIDE).sum()) for fold in folds) / len(folds)
+    config = (config or TrainConfig()).sized(round(inside))
+    parts, place = [_jobs(fold, members, config.seed) for fold in folds], device or union.device
+    share = torch.stack([job.train for jobs in parts for job in jobs]).double().mean()
+    drawn = replace(config, batch_size=round(config.batch_size / float(share)))
+    groups = torch.full((union.num_graphs,), -1)
+    at_once = how_many_at_once(
+        factory, union, members * len(folds), fold=groups, config=drawn, rows=rows, device=place
+    )
+    trained, step = [], max(1, at_once // members)
+    for start in range(0, len(folds), step):
+        some = parts[start : start + step]
+        # A variant of its own for every ensemble: the models of a variant choose one epoch.
+        stacked, curves = train_together(
+            union, [Variant(factory, drawn)] * len(some),
+            [replace(job, variant=i) for i, jobs in enumerate(some) for job in jobs],
+            groups=groups, metric=metric, graph_weight=graph_weight, captured=captured,
+            device=device, keep_selected=True,
+        )  # fmt: skip
+        for i, jobs in enumerate(some):
+            own = slice(i * members, (i + 1) * members)
+            mine = replace(curves, test=curves.test[own], loss=curves.loss[own])
+            network = join([model_view(stacked, own)])
+            fold = folds[start + i]
+            trained.append(_ensemble(network, mine, union, jobs, fold, config, place))
+    return trained
+
+
+def _jobs(fold: Tensor, members: int, seed: int) -> list[Job]:
+    """The members of an ensemble: each holds out another fold, counted round."""
+    jobs = [held_out_job(fold, i % (int(fold.max()) + 1), seed=seed) for i in range(members)]
+    return [
+        replace(job, seed=model_seed(seed, i), train=job.train & (fold != OUTSIDE))
+        for i, job in enumerate(jobs)
+    ]
+
+
+def _ensemble(
+    network: nn.Module,
+    curves: Curves,
+    union: GraphUnion,
+    jobs: list[Job],
+    fold: Tensor,
+    config: TrainConfig,
+    place: torch.device,
+) -> TrainedEnsemble:
+    """Trained members with what they say of the graphs that they held out."""
+    measured, test = curves.metric, curves.test
+    held_out = torch.arange(len(jobs)) % (int(fold.max()) + 1)
     objective = Objective.of(
         union.known_task, measured, union.y, torch.stack([job.train for job in jobs])
     )
@@ -166,9 +253,9 @@ def train_ensemble(
     oof, y = said.nanmean(0), union.y.cpu()
     info = {
         "metric": measured.name,
-        "members": members,
+        "members": len(jobs),
         "config": asdict(config),
-        "seconds": round(sum(float(c.seconds.sum()) for c in curves), 3),
+        "seconds": round(float(curves.seconds.sum()), 3),
         "environment": environment(place),
         "peak_memory": peak_memory(place),
     }
@@ -182,7 +269,7 @@ def train_ensemble(
         fold_scores=tuple(_score(measured, y, oof, fold == k) for k in held_out.unique().tolist()),
         pooled_score=_score(measured, y, oof, torch.isin(fold, held_out)),
         test=test,
-        loss=loss,
+        loss=curves.loss,
         info=info,
     )
 
