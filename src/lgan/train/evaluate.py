@@ -7,6 +7,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
+from lgan import ops
 from lgan.graph import GraphBatch, GraphUnion
 from lgan.train.stack import model_view
 
@@ -14,6 +15,8 @@ __all__ = ["HeldOut", "predict"]
 
 # Nodes and triangle entries of one pass; bounds memory, not results.
 CHUNK = 1 << 22
+# On the CPU what stays in its caches is twice as fast (measured).
+CACHED = 1 << 12
 # Below this, counted over all models, a GPU is faster with one pass over all graphs.
 SHARED = 1 << 21
 
@@ -29,8 +32,9 @@ def predict(model: nn.Module, union: GraphUnion, ids: Tensor | None = None) -> T
     device = next((t.device for t in model.state_dict().values()), union.device)
     was_training = model.training
     model.eval()
-    pieces = _pieces(union, ids.to(union.device))
-    out = torch.cat([model(union.batch(piece).to(device)) for piece in pieces], -2)
+    pieces = _pieces(union, ids.to(union.device), CACHED if device.type == "cpu" else CHUNK)
+    with ops.model_threads(device):
+        out = torch.cat([model(union.batch(piece).to(device)) for piece in pieces], -2)
     model.train(was_training)
     return out
 
@@ -135,9 +139,9 @@ def _same_graphs(held_out: Sequence[Tensor]) -> list[_Group]:
     return groups
 
 
-def _pieces(union: GraphUnion, ids: Tensor) -> list[Tensor]:
+def _pieces(union: GraphUnion, ids: Tensor, chunk: int = CHUNK) -> list[Tensor]:
     """The graphs in order, in pieces of bounded size."""
     load = torch.cumsum(union.work_per_graph[ids], 0)
-    part = (load / CHUNK).floor().long()
+    part = (load / chunk).floor().long()
     counts = torch.unique_consecutive(part, return_counts=True)[1].tolist()
     return list(torch.split(ids, counts or [0]))
