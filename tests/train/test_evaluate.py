@@ -86,7 +86,8 @@ def test_chunks_change_no_result(chunk, models, union, monkeypatch):
     whole = predict(model, union)
     found = HeldOut(union, HELD_OUT).outputs(together)
     monkeypatch.setattr(evaluate, "CHUNK", chunk)
-    assert len(evaluate._pieces(union, torch.arange(46))) > 1
+    monkeypatch.setattr(evaluate, "CACHED", chunk)
+    assert len(evaluate._pieces(union, torch.arange(46), chunk)) > 1
     torch.testing.assert_close(predict(model, union), whole)
     for a, b in zip(HeldOut(union, HELD_OUT).outputs(together), found, strict=True):
         torch.testing.assert_close(a, b)

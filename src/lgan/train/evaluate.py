@@ -68,7 +68,7 @@ class HeldOut:
         else:
             self.groups = _same_graphs(self.held_out)
         self.places = [_places(group, self.held_out, self.device) for group in self.groups]
-        self.pieces = [_pieces(union, group.ids) for group in self.groups]
+        self.pieces = [_pieces(union, group.ids, CHUNK) for group in self.groups]
         # A data set that is not on the device did not fit there: its batches come and go.
         resident = union.device.type == self.device.type
         self.batches = [[union.batch(p) for p in ps] for ps in self.pieces] if resident else []
@@ -139,7 +139,7 @@ def _same_graphs(held_out: Sequence[Tensor]) -> list[_Group]:
     return groups
 
 
-def _pieces(union: GraphUnion, ids: Tensor, chunk: int = CHUNK) -> list[Tensor]:
+def _pieces(union: GraphUnion, ids: Tensor, chunk: int) -> list[Tensor]:
     """The graphs in order, in pieces of bounded size."""
     load = torch.cumsum(union.work_per_graph[ids], 0)
     part = (load / chunk).floor().long()
