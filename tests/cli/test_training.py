@@ -372,6 +372,25 @@ def test_train_writes_a_report_beside_the_model_unless_told_not_to(lgan, tmp_pat
     assert "lgan train triangles" in page
 
 
+@pytest.mark.parametrize("keep", [True, False])
+def test_train_says_what_it_keeps_of_molecules(keep, lgan, tmp_path):
+    pytest.importorskip("rdkit", reason="molecules need rdkit")
+    rows = [f"{'C' * (i % 7 + 1)}{'O' if i % 2 else 'N'},{i % 2}" for i in range(30)]
+    (tmp_path / "m.csv").write_text("\n".join(["smiles,active", *rows]) + "\n")
+    option = "--training-data" if keep else "--no-training-data"
+    ran = lgan(
+        "train", "m.csv", *QUICK, "--members", 1, "--no-report", option, "--output", "out"
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    kept = "SMILES, fingerprints" if keep else "fingerprints"
+    assert f"the model keeps {kept} and targets of the training molecules" in ran.err
+    path = tmp_path / "out" / "model.safetensors"
+    molecules = Checkpoint.load(path).molecules
+    assert molecules is not None
+    assert len(molecules.bits) == 20  # a fold of three is held out
+    assert bool(molecules.smiles) == (b"CCCCCCN" in path.read_bytes()) == keep
+
+
 def test_train_without_matplotlib_says_what_a_report_needs(lgan, tmp_path, monkeypatch):
     monkeypatch.setattr(training, "find_spec", lambda name: None)
     told = lgan("train", "triangles", *QUICK, "--members", 1, "--output", "out")

@@ -63,6 +63,7 @@ __all__ = [
     "Symmetrise",
     "Target",
     "TaskKind",
+    "TrainingData",
     "check_file",
     "one_of",
 ]
@@ -335,6 +336,13 @@ Recipe = Annotated[
         help="How networks are trained: default, or paper, the protocol of the published tables, "
         "which `lgan cv` follows on their sets.",
         **one_of(("default", "paper"), "recipe"),
+    ),
+]
+TrainingData = Annotated[
+    bool,
+    typer.Option(
+        help="Keep SMILES of the training molecules in the model, to tell the nearest; "
+        "fingerprints, and targets for intervals, are kept in any case."
     ),
 ]
 Report = Annotated[

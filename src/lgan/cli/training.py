@@ -175,6 +175,7 @@ def train(
     resume: options.Resume = False,
     overwrite: options.Overwrite = False,
     report: options.Report = True,
+    training_data: options.TrainingData = True,
     as_json: options.Json = False,
 ) -> None:
     """Train members side by side, each with another fold held out, and keep them as one model for
@@ -217,8 +218,12 @@ def train(
             rows=None if spec.rows is None else spec.rows(union), device=place, output=folder,
             resume=resume, model=settings.about(), on_epoch=on_epoch,
         )  # fmt: skip
-        stored = stored_model(settings, found, trained)
+        stored = stored_model(settings, found, trained, training_data=training_data)
         stored.save(path)
+    if stored.molecules is not None:
+        kept = "SMILES, fingerprints" if training_data else "fingerprints"
+        less = " (`--no-training-data` leaves SMILES out)" if training_data else ""
+        note(f"the model keeps {kept} and targets of the training molecules{less}")
     written = _report(found, trained, stored, folder) if report else None
     measured = str(trained.info["metric"])
     if as_json:

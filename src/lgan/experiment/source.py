@@ -13,6 +13,7 @@ from lgan.experiment.run import Progress, checked_and_placed, network_spec, with
 from lgan.experiment.settings import Settings
 from lgan.graph import GraphUnion
 from lgan.predictor.graph_keys import graph_keys
+from lgan.predictor.neighbours import training_molecules
 from lgan.task import TargetScale
 from lgan.train import OUTSIDE, TrainedEnsemble
 from lgan.train.checkpoint import Checkpoint
@@ -100,8 +101,21 @@ def prepare(
     return _union(settings, source, reading, device, build)
 
 
-def stored_model(settings: Settings, source: ReadSource, trained: TrainedEnsemble) -> Checkpoint:
-    """A trained network as it is kept in a file, with all that a prediction needs."""
+def stored_model(
+    settings: Settings,
+    source: ReadSource,
+    trained: TrainedEnsemble,
+    *,
+    training_data: bool = True,
+) -> Checkpoint:
+    """A trained network as it is kept in a file, with all that a prediction needs.
+
+    Args:
+        settings: Model and training.
+        source: What was trained on.
+        trained: What came of it.
+        training_data: Keep SMILES and targets of molecules beside their fingerprints.
+    """
     settings = with_data_options(settings, source.union)
     raw, alone = source.raw, trained.members == 1
     # A single model has not seen its hold-out; of several each graph was seen by some.
@@ -109,6 +123,10 @@ def stored_model(settings: Settings, source: ReadSource, trained: TrainedEnsembl
     seen = (trained.fold != OUTSIDE).index_fill(0, held_out, False)
     said, scale = trained.predictions, trained.scale
     there = said.isfinite().all(1)
+    y, molecules = source.union.y.cpu(), None
+    if raw.structures is not None and raw.featuriser is not None:
+        part = raw.select(seen.nonzero().flatten().tolist())
+        molecules = training_molecules(part, y[seen], named=training_data)
     info = {
         "epoch": trained.epoch,
         "score": trained.score,
@@ -135,9 +153,8 @@ def stored_model(settings: Settings, source: ReadSource, trained: TrainedEnsembl
         target_scale=TargetScale(scale.mean[0], scale.std[0]) if scale and alone else scale,
         trained_on=graph_keys(raw)[seen],
         members=trained.members,
-        out_of_fold=OutOfFold(
-            source.union.y.cpu()[there], said[there], trained.fold[there], trained.held_out
-        ),
+        out_of_fold=OutOfFold(y[there], said[there], trained.fold[there], trained.held_out),
+        molecules=molecules,
     )
 
 

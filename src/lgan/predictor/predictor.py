@@ -18,13 +18,18 @@ from lgan.explain.attribution import Attribution
 from lgan.graph import GraphUnion
 from lgan.predictor.conformal import prediction_intervals, prediction_sets
 from lgan.predictor.graph_keys import graph_keys
+from lgan.predictor.neighbours import Neighbour, are_of, fingerprints, labels_of, nearest_of
 from lgan.task import TargetScale, Task
 from lgan.train import predict as outputs_of
 from lgan.train.checkpoint import Checkpoint
 from lgan.train.out_of_fold import OutOfFold
+from lgan.train.training_molecules import TrainingMolecules
 from lgan.zoo import MODELS, NetworkSpec
 
 __all__ = ["Predictor", "load_model"]
+
+# Similarities are quotients of small whole numbers; the quantile between two is rounded.
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +80,8 @@ class Predictor:
         known = stored.out_of_fold
         if known is not None and (known.members, known.predictions.size(1)) != (members, outputs):
             raise ValueError("its out-of-fold predictions are those of another model")
+        if stored.molecules is not None and not are_of(stored.molecules, encoder.task):
+            raise ValueError("what it keeps of molecules is of another model")
         return Predictor(stored.restore(spec.build), stored, encoder, scale, stored.trained_on)
 
     @property
@@ -164,6 +171,35 @@ class Predictor:
     def intervals(self, answers: Tensor, alpha: float = 0.1) -> Tensor:
         """The intervals of what the members say of some graphs, ``[K, G, T]`` to ``[G, T, 2]``."""
         return prediction_intervals(answers, self._known(), alpha)
+
+    def nearest(self, source: Any, count: int = 3, **reading: Any) -> list[list[Neighbour] | None]:
+        """The training molecules that every molecule is most like, the nearest first.
+
+        Args:
+            source: A list of SMILES, a table, a path.
+            count: How many.
+            reading: Options of :func:`lgan.data.load_raw`.
+        """
+        if count < 1:
+            raise ValueError(f"`count` must be 1 or more, got {count}.")
+        known, raw = self._molecules(), _told(self.read(source, **reading))
+        placed: list[list[Neighbour] | None] = [None] * (raw.num_graphs + len(raw.errors))
+        near = nearest_of(fingerprints(raw), known.bits, count)
+        for row, values, places in zip(raw.rows.tolist(), *(t.tolist() for t in near), strict=True):
+            placed[row] = [
+                Neighbour(value, known.smiles[k] if known.smiles else None,
+                          labels_of(known, k, self.task))
+                for value, k in zip(values, places, strict=True)
+            ]  # fmt: skip
+        return placed
+
+    def unlike(self, source: Any, **reading: Any) -> NDArray[np.bool_]:
+        """Whether every molecule is unlike all of the training ``[n]``: less similar to the nearest
+        than all but 5 % of these are to theirs. So is one that cannot be read.
+        """
+        known, raw = self._molecules(), _told(self.read(source, **reading))
+        largest, _ = nearest_of(fingerprints(raw), known.bits, 1)
+        return ~(_placed(raw, largest.double())[:, 0] >= known.unlike_below - ROUNDING)
 
     def embed(self, source: Any, **reading: Any) -> NDArray[np.float64]:
         """What the last layer reads of every graph ``[n, D]``; that of all members side by side."""
@@ -257,6 +293,15 @@ class Predictor:
             raise ValueError(
                 "The model has no out-of-fold predictions, which intervals and sets come from: an "
                 "older version of lgan wrote it. Train it again."
+            )
+        return known
+
+    def _molecules(self) -> TrainingMolecules:
+        known = self.checkpoint.molecules
+        if known is None:
+            raise ValueError(
+                "The model keeps no molecules to compare with: it was trained on other graphs, or "
+                "by an older version of lgan. Train it on molecules."
             )
         return known
 

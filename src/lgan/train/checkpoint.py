@@ -18,6 +18,7 @@ from lgan.train.memory import outline
 from lgan.train.out_of_fold import OutOfFold
 from lgan.train.stack import stack
 from lgan.train.tensor_file import checksum, json_object, not_finite, read_metadata
+from lgan.train.training_molecules import TrainingMolecules
 
 __all__ = ["Checkpoint"]
 
@@ -25,10 +26,11 @@ __all__ = ["Checkpoint"]
 # has one model.
 FORMAT = 3
 # Tensors beside the weights: what the targets were scaled by, which graphs were trained on, and
-# what was said of graphs by members that had not seen them.
+# what was said of graphs by members that had not seen them; of molecules, what tells near ones.
 BESIDE = (
     "about.scale_mean", "about.scale_std", "about.trained_on", "about.held_out",
     "about.oof_y", "about.oof_predictions", "about.oof_fold",
+    *(f"about.{name}" for name in TrainingMolecules.NAMES),
 )  # fmt: skip
 NAMES = ("feature_names", "classes")
 REMEDY = "Give the file `model.safetensors` that `lgan train` wrote."
@@ -56,6 +58,7 @@ class Checkpoint:
         trained_on: Keys of the graphs the model was trained on ``[n]``.
         members: Models side by side that predict as one.
         out_of_fold: What members said of graphs that they had not seen.
+        molecules: What is kept of the molecules it was trained on, where they were molecules.
     """
 
     model: str
@@ -74,6 +77,7 @@ class Checkpoint:
     trained_on: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.int64))
     members: int = 1
     out_of_fold: OutOfFold | None = None
+    molecules: TrainingMolecules | None = None
 
     def save(self, path: Path | str) -> None:
         """Write the checkpoint, whole or not at all."""
@@ -85,6 +89,8 @@ class Checkpoint:
             state["about.scale_std"] = self.target_scale.std
         if self.out_of_fold is not None:
             state |= {f"about.{name}": t for name, t in self.out_of_fold.tensors().items()}
+        if self.molecules is not None:
+            state |= {f"about.{name}": t for name, t in self.molecules.tensors().items()}
         metadata = {"lgan": json.dumps(header), "checksum": checksum(state)}
         save_tensors(Path(path), state, metadata)
 
@@ -195,7 +201,7 @@ class Checkpoint:
 
     def describe(self) -> dict[str, Any]:
         """Everything but the weights and other tensors."""
-        tensors = ("state", "target_scale", "trained_on", "out_of_fold")
+        tensors = ("state", "target_scale", "trained_on", "out_of_fold", "molecules")
         return {key: value for key, value in self.__dict__.items() if key not in tensors}
 
     def _unfit(self, difference: str) -> ValueError:
@@ -236,7 +242,12 @@ def _beside(tensors: dict[str, Tensor]) -> dict[str, Any]:
         raise ValueError("`about.trained_on` must be a list of whole numbers")
     found = {name.removeprefix("about."): t for name, t in tensors.items()}
     said = {name: found[name] for name in OutOfFold.NAMES if name in found}
-    beside = {"trained_on": keys, "out_of_fold": OutOfFold.from_tensors(said) if said else None}
+    near = {name: found[name] for name in TrainingMolecules.NAMES if name in found}
+    beside = {
+        "trained_on": keys,
+        "out_of_fold": OutOfFold.from_tensors(said) if said else None,
+        "molecules": TrainingMolecules.from_tensors(near) if near else None,
+    }
     mean, std = tensors.get("about.scale_mean"), tensors.get("about.scale_std")
     if mean is None or std is None:
         return beside
