@@ -48,8 +48,9 @@ def fingerprints(raw: RawGraphs) -> Tensor:
     generator = require("rdkit.Chem.rdFingerprintGenerator")
     morgan = generator.GetMorganGenerator(radius=RADIUS, fpSize=BITS)
     rows = np.zeros((raw.num_graphs, BITS), dtype=np.uint8)
-    for graph in range(raw.num_graphs):
-        rows[graph] = morgan.GetFingerprintAsNumPy(graph_molecule(raw, graph))
+    with require("rdkit.rdBase").BlockLogs():  # reading them has told what is wrong
+        for graph in range(raw.num_graphs):
+            rows[graph] = morgan.GetFingerprintAsNumPy(graph_molecule(raw, graph))
     return torch.from_numpy(np.packbits(rows, axis=1))
 
 
