@@ -7,8 +7,9 @@ from lgan._version import __version__
 
 if TYPE_CHECKING:
     from lgan import wl, zoo
+    from lgan._cross_validate import cross_validate
     from lgan.data import EgoLineGraph, load, scaffolds
-    from lgan.estimator import LGANClassifier, LGANRegressor, cross_validate
+    from lgan.estimator import LGANClassifier, LGANRegressor
     from lgan.explain.attribute import attribute
     from lgan.explain.attribution import Attribution
     from lgan.graph import EgoLines, GraphUnion, triangles
@@ -42,8 +43,9 @@ __all__ = [
 
 # Everything is read on first use: torch alone takes seconds, and `lgan --help` needs none of it.
 _NAMES: dict[str, tuple[str, ...]] = {
+    "_cross_validate": ("cross_validate",),
     "data": ("EgoLineGraph", "load", "scaffolds"),
-    "estimator": ("LGANClassifier", "LGANRegressor", "cross_validate"),
+    "estimator": ("LGANClassifier", "LGANRegressor"),
     "explain": ("Attribution", "attribute"),
     "graph": ("EgoLines", "GraphUnion", "triangles"),
     "nn": ("LGAN", "LGANConv"),
