@@ -1,10 +1,13 @@
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import settings
+
+from browser import NAMES
 
 # The first call of a compiled function takes seconds, so examples have no deadline.
 settings.register_profile("lgan", deadline=None)
@@ -48,3 +51,11 @@ def splits_folder(mirror: Path) -> Path:
 def brec_folder(mirror: Path) -> Path:
     """The folder with the graphs of BREC."""
     return _present(mirror.parent / "brec")
+
+
+@pytest.fixture(scope="session")
+def browser() -> str:
+    found = next((path for name in NAMES if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip("needs a browser: no chromium is installed (apt-get install chromium)")
+    return found

@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 import pytest
 import torch
 
+from browser import asked
 from lgan.experiment import Reading, ReadSource, factory, settings_for, stored_model
 from lgan.experiment.training_report import _how_wrong, estimate_words, training_report
 from lgan.task import Task
@@ -138,3 +139,21 @@ def test_numbers_are_off_in_units_of_the_deviation_of_their_target():
     off, output = _how_wrong(_known(y, said), task)
     assert off.tolist() == pytest.approx([1, 1.5, 0, 0.1])
     assert output.tolist()[:2] == [0, 1]
+
+
+FITS = """
+return {width: d.documentElement.clientWidth, scroll: d.documentElement.scrollWidth,
+  drawn: Array.from(d.querySelectorAll('img')).filter(function (e) {
+    return e.complete && e.naturalWidth > 0; }).length,
+  requests: w.performance.getEntriesByType('resource').length};
+"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("kind", ["binary", "number"])
+def test_page_fits_the_window_and_asks_for_nothing(kind, browser, trained, tmp_path):
+    page = training_report(*trained(kind))
+    for width in (1200, 400):
+        found = asked(browser, tmp_path, page, FITS, width)
+        pictures = page.count("<img ")
+        assert found == {"width": width, "scroll": width, "drawn": pictures, "requests": 0}
