@@ -370,6 +370,8 @@ def test_train_writes_a_report_beside_the_model_unless_told_not_to(lgan, tmp_pat
     assert f"report: {Path('out') / 'report.html'}" in told.out
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "lgan train triangles" in page
+    lgan(*arguments, "--no-report")
+    assert not (tmp_path / "out" / "report.html").exists(), "it is of the model that was replaced"
 
 
 @pytest.mark.parametrize("keep", [True, False])

@@ -254,5 +254,7 @@ def _refuse_used(folder: Path, *, resume: bool, overwrite: bool) -> None:
 
 
 def _run_files(folder: Path) -> list[Path]:
-    patterns = ("state-*.safetensors", "result.json", "seed-*.json", "model.safetensors")
+    patterns = (
+        "state-*.safetensors", "result.json", "seed-*.json", "model.safetensors", "report.html",
+    )  # fmt: skip
     return [path for pattern in patterns for path in folder.glob(pattern)]
