@@ -71,7 +71,7 @@ def _drawing(model: nn.Module, seed: int) -> Iterator[None]:
 def _explainer(model: nn.Module, algorithm: Any) -> Any:
     from torch_geometric.explain import Explainer
 
-    from lgan.explain.pyg import PyGView
+    from lgan.explain.pyg_view import PyGView
 
     return Explainer(
         PyGView(model).eval(),
