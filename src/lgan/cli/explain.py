@@ -120,7 +120,7 @@ def explain(
     Examples:
       lgan explain runs/active/model.safetensors new.csv --output scores.csv
       lgan explain runs/mutag/model.safetensors --index 7 --index 12 -o out.svg
-      lgan explain runs/mutag/model.safetensors --smiles "Nc1ccccc1" --report out.html
+      lgan explain runs/mutag/model.safetensors --smiles "CCO" --report out.html
     """
     if target is not None:
         log.print("`--target` is now `--class`; the old name goes with the next release.")
