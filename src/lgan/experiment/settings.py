@@ -66,7 +66,8 @@ class Settings:
     def flat(self) -> dict[str, Any]:
         """All settings in one dictionary, as :func:`settings_for` takes them."""
         rest: dict[str, Any] = {"features": self.features, "edge_features": self.edge_features}
-        rest |= {"compress": self.compress, "hidden": self.hidden, "recipe": self.recipe}
+        rest |= {"compress": self.compress, "hidden": self.hidden}
+        rest |= {"recipe": self.recipe} if self.recipe != "paper" else {}
         return {**rest, **self.options, **asdict(self.training)}
 
     def with_seed(self, seed: int) -> "Settings":
