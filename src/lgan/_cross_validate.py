@@ -19,17 +19,17 @@ __all__ = ["cross_validate"]
 
 @overload
 def cross_validate(
-    model: Callable[[], nn.Module], data: GraphUnion, **options: Any
+    what: Callable[[], nn.Module], /, union: GraphUnion, **options: Any
 ) -> CVResult: ...
 
 
 @overload
 def cross_validate(
-    model: "LGANClassifier | LGANRegressor", data: Any, y: Any, **options: Any
+    what: "LGANClassifier | LGANRegressor", X: Any, y: Any, /, **options: Any
 ) -> NDArray[np.float64]: ...
 
 
-def cross_validate(model: Any, data: Any, y: Any = None, **options: Any) -> Any:
+def cross_validate(what: Any, /, *data: Any, **options: Any) -> Any:
     """Test a network, or an estimator, on graphs that it was not trained on, all folds at once.
 
     ``cross_validate(factory, union, folds=..., config=...)`` is :func:`lgan.train.cross_validate`.
@@ -40,9 +40,8 @@ def cross_validate(model: Any, data: Any, y: Any = None, **options: Any) -> Any:
     Figures agree within noise, since batches are drawn from all of ``X``.
 
     Args:
-        model: Builds a network, or an estimator of this library.
-        data: The data set, or graphs.
-        y: Targets of the graphs, for an estimator.
+        what: Builds a network, or an estimator of this library.
+        data: The data set, or graphs and their targets.
         options: ``cv``, ``groups``, ``scoring``, or those of :func:`lgan.train.cross_validate`.
 
     Example:
@@ -52,8 +51,8 @@ def cross_validate(model: Any, data: Any, y: Any = None, **options: Any) -> Any:
         >>> lgan.cross_validate(model, smiles, [len(s) for s in smiles], cv=3).shape
         (3,)
     """
-    if not hasattr(model, "get_params"):
-        return cross_validate_networks(model, data, **options)
+    if not hasattr(what, "get_params"):
+        return cross_validate_networks(what, *data, **options)
     from lgan.estimator.side_by_side import cross_val_scores
 
-    return cross_val_scores(model, data, y, **options)
+    return cross_val_scores(what, *data, **options)

@@ -47,9 +47,9 @@ def test_schedules_are_those_of_torch(schedule, warmup, rise):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("epochs", 0, "`epochs` must be 1 or more, got 0"),
+        ("epochs", -1, "`epochs` must be 0 or more, got -1"),
         ("iterations", -1, "`iterations` must be 0 or more, got -1"),
-        ("batch_size", 0, "`batch_size` must be 1 or more, got 0"),
+        ("batch_size", -1, "`batch_size` must be 0 or more, got -1"),
         ("lr_halving", -5, "`lr_halving` must be 0 or more, got -5"),
         ("seed", -1, "`seed` must be 0 or more, got -1"),
         ("memory_budget", -1, "`memory_budget` must be 0 or more, got -1"),
