@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from lgan.experiment import settings_for
+from lgan.experiment import RECIPES, settings_for
 from lgan.experiment.settings import accepted
 from lgan.sweep.space import (
     KEEP_SHAPE,
@@ -77,6 +77,7 @@ def test_what_is_fixed_and_a_point_say_everything(model, monkeypatch):
         point
     )
     monkeypatch.setattr("lgan.experiment.settings.TUNED", {})
-    monkeypatch.setattr("lgan.experiment.settings.BASE", {"hidden": 3, "dropout": 0.9})
+    changed = {**RECIPES["paper"], "hidden": 3, "dropout": 0.9}
+    monkeypatch.setitem(RECIPES, "paper", changed)
     assert settings_for(model, "MUTAG", **fixed, **point) == wanted
     assert not set(fixed) & set(point)
