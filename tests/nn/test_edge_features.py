@@ -4,6 +4,7 @@ import copy
 from itertools import product
 
 import networkx as nx
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -351,7 +352,7 @@ def test_wrong_features_are_refused(edge_dim, attr, message):
 
 
 def test_a_wrong_edge_dim_is_refused():
-    for wrong in (0, (), (2, 0), -1):
+    for wrong in (0, (), (2, 0), -1, True, 2.5):
         with pytest.raises(ValueError, match="edge_dim"):
             LGANConv(3, 4, edge_dim=wrong)
 
@@ -361,3 +362,35 @@ def test_the_transform_leaves_features_out_on_request():
     assert graph.edge_attr is None
     assert "pair_attr" not in graph
     lgan.LGAN(3, 4, 2).double()(graph)
+
+
+@pytest.mark.parametrize(
+    ("attr", "message"),
+    [
+        (np.zeros(2), "`pair_attr` must be a tensor"),
+        (torch.zeros(3, dtype=torch.int64), "each of 2 edges"),
+        (torch.tensor(1), "each of 2 edges"),
+        (torch.zeros(2, dtype=torch.complex64), "real"),
+        (torch.full((2, 3), torch.nan), "finite"),
+        (torch.tensor([0, -1]), "from 0 on"),
+    ],
+)
+def test_features_that_were_tampered_with_are_refused(attr, message):
+    edges = torch.tensor([[0, 1], [1, 2]])
+    graph = Data(x=torch.ones(3, 3), edge_index=edges, edge_attr=torch.tensor([0, 1]))
+    graph = EgoLineGraph()(graph)
+    graph.pair_attr = attr
+    with pytest.raises((ValueError, TypeError), match=message):
+        lgan.LGAN(3, 4, 2, edge_dim=3)(graph)
+
+
+@pytest.mark.parametrize("compress", [False, True])
+@pytest.mark.parametrize("rows", [[0, 2], [0, -1], [0, 10**12]])
+def test_rows_outside_of_the_table_are_refused(rows, compress):
+    pairs = torch.tensor([[0, 1], [1, 2]])
+    edges = EdgeFeatures(torch.ones(2, 2), torch.tensor(rows))
+    with pytest.raises(ValueError, match=r"`edges\.rows` must hold rows of the table from 0 to 1"):
+        GraphUnion.build(
+            torch.zeros(3, dtype=torch.int64), pairs, torch.tensor([0]), torch.tensor([0, 3]),
+            num_features=1, num_classes=2, edges=edges, compress=compress,
+        )  # fmt: skip

@@ -37,22 +37,13 @@ __all__ = [
 
 
 def choose_device(name: str) -> "torch.device":
-    """The device of that name; ``auto`` takes a GPU where there is one."""
-    import torch
+    """The device of that name, see :func:`lgan.train.environment.choose_device`."""
+    from lgan.train import environment
 
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if name.startswith("cuda") and not torch.cuda.is_available():
-        raise typer.BadParameter("`--device cuda` needs a GPU and a CUDA build of torch, "
-                                 "and none is here. Use `--device cpu`.")  # fmt: skip
     try:
-        device = torch.device(name)
-    except RuntimeError:
-        device = torch.device("meta")
-    number = {"cpu": 1, "cuda": torch.cuda.device_count()}.get(device.type, 0)
-    if (device.index or 0) >= number:
-        raise typer.BadParameter(f"`--device` must be cpu, cuda or auto, got {name!r}.")
-    return device
+        return environment.choose_device(name)
+    except ValueError as error:
+        raise typer.BadParameter(f"`--device`: {error}") from error
 
 
 def read_options(more: list[str] | None) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from lgan.graph import GraphUnion
 from lgan.predictor import Predictor
 from lgan.task.cells import spelled
 from lgan.train import TrainedEnsemble, train_ensemble
+from lgan.train.environment import choose_device
 
 __all__ = ["LGANClassifier", "LGANRegressor"]
 
@@ -205,9 +206,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         )
 
     def _place(self) -> torch.device:
-        if self.device == "auto":
-            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        return torch.device(self.device)
+        return choose_device(self.device)
 
 
 class LGANClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]

@@ -22,6 +22,7 @@ __all__ = [
     "check_lines_in_graphs",
     "check_pairs",
     "check_ptr",
+    "check_table",
 ]
 
 REBUILD = "Rebuild the line graphs with `lgan.EgoLineGraph()` after changing the graph."
@@ -74,7 +75,7 @@ def check_lines(lines: Any) -> None:
         ("multiplicity", lines.multiplicity, (nodes,), 1, LARGEST),
     ]
     if table is not None:
-        _check_table(table, rows, each[0])
+        check_table(table, rows, each[0])
     table_rows = 0 if table is None else table.size(0)
     if rows is not None:
         fields.append(("pair_rows", rows, each, 0, table_rows - 1))
@@ -118,7 +119,7 @@ def _check_values(lines: Any, fields: list[tuple[str, Tensor, int, int]]) -> Non
         )
 
 
-def _check_table(table: Tensor, rows: Tensor | None, pairs: int) -> None:
+def check_table(table: Tensor, rows: Tensor | None, pairs: int) -> None:
     """What pairs carry: a row for every pair, or any number of rows that the pairs refer to."""
     good = isinstance(table, Tensor) and table.is_floating_point() and table.dim() == 2
     if not good or (rows is None and table.size(0) != pairs):

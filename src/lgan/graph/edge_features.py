@@ -34,35 +34,39 @@ class EdgeFeatures:
         return EdgeFeatures(table.float() if categories else table, rows, categories)
 
 
-def check_edge_attr(edge_attr: Any, edges: int) -> Tensor:
+def check_edge_attr(edge_attr: Any, edges: int, name: str = "edge_attr") -> Tensor:
     """Features of edges as layers read them, or an error: int64 categories ``[E]`` or ``[E, c]``,
     or finite real vectors ``[E, d]``.
+
+    Values are looked at on the CPU alone: elsewhere the look would wait for the device.
 
     Args:
         edge_attr: What was given.
         edges: Number of edges ``E``.
+        name: What it is called.
     """
     if not isinstance(edge_attr, Tensor):
         raise TypeError(
-            f"`edge_attr` must be a tensor, got {type(edge_attr).__name__}. "
-            "Convert it with `torch.as_tensor(edge_attr)`."
+            f"`{name}` must be a tensor, got {type(edge_attr).__name__}. "
+            f"Convert it with `torch.as_tensor({name})`."
         )
     if edge_attr.is_complex():
-        raise TypeError(f"`edge_attr` must be real, got {edge_attr.dtype}.")
+        raise TypeError(f"`{name}` must be real, got {edge_attr.dtype}.")
     real = edge_attr.is_floating_point()
     if edge_attr.dim() not in ((2,) if real else (1, 2)) or edge_attr.size(0) != edges:
         raise ValueError(
-            f"`edge_attr` must have one row for each of {edges} edges, categories [E] or [E, c] or "
+            f"`{name}` must have one row for each of {edges} edges, categories [E] or [E, c] or "
             f"real vectors [E, d], got {edge_attr.dtype} {list(edge_attr.shape)}. "
             "Give real weights as a column, `edge_weight[:, None]`."
         )
-    if real and not bool(torch.isfinite(edge_attr).all()):
+    here = edge_attr.device.type == "cpu" and edge_attr.numel() > 0
+    if here and real and not bool(torch.isfinite(edge_attr).all()):
         raise ValueError(
-            "`edge_attr` must be finite, got NaN or infinite values. Clean the features."
+            f"`{name}` must be finite, got NaN or infinite values. Clean the features."
         )
-    if not real and edge_attr.numel() and int(edge_attr.min()) < 0:
+    if here and not real and int(edge_attr.min()) < 0:
         raise ValueError(
-            f"`edge_attr` must hold categories from 0 on, got {int(edge_attr.min())}. "
+            f"`{name}` must hold categories from 0 on, got {int(edge_attr.min())}. "
             "Number the categories from 0."
         )
     return edge_attr if real else edge_attr.long()

@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lgan.graph.checks import check_edges, check_lines, check_pairs
-from lgan.graph.edge_features import EdgeFeatures
+from lgan.graph.checks import check_edges, check_lines, check_pairs, check_table
+from lgan.graph.edge_features import EdgeFeatures, check_edge_attr
 from lgan.graph.edges import check_integers, undirected_pairs
 from lgan.graph.pair_codes import code_features, knot_weights, pair_codes, spread_channels
 from lgan.graph.segments import group_by, lengths_to_ptr
@@ -395,14 +395,12 @@ def _carried(data: Any) -> tuple[Tensor | None, int, bool]:
     codes, edges = getattr(data, "pair_code", None), getattr(data, "pair_attr", None)
     if edges is None:
         return codes, 0, False
+    pairs = data.pair_index
+    edges = check_edge_attr(edges, pairs.size(-1) if isinstance(pairs, Tensor) else 0, "pair_attr")
     rows = edges[:, None] if edges.dim() == 1 else edges
     categories = not rows.is_floating_point()
     if codes is None:
         return (rows.float() if categories else rows), rows.size(1), categories
-    if codes.dim() != 2 or len(codes) != len(rows):
-        raise ValueError(
-            f"`pair_attr` must have a row for each of {len(codes)} pairs, got {len(rows)}. "
-            "Apply `lgan.EgoLineGraph` to the graph again."
-        )
+    check_table(codes, None, len(rows))
     dtype = codes.dtype if categories else torch.promote_types(codes.dtype, rows.dtype)
     return torch.cat([codes.to(dtype), rows.to(dtype)], 1), rows.size(1), categories

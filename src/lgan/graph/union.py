@@ -441,10 +441,16 @@ def _check_table(x: Tensor, table: Tensor, num_features: int) -> None:
 def _check_edges(edges: EdgeFeatures, pairs: int) -> None:
     check_integers("edges.rows", edges.rows, (pairs,), remedy="Give the features of every pair.")
     table = edges.table
-    if table.dim() != 2 or not table.is_floating_point() or not bool(torch.isfinite(table).all()):
+    if not isinstance(table, Tensor) or table.dim() != 2 or not table.is_floating_point():
+        got = f"{table.dtype} {list(table.shape)}" if isinstance(table, Tensor) else type(table)
+        raise ValueError(f"`edges.table` must hold rows of real numbers [U, m], got {got}.")
+    if not bool(torch.isfinite(table).all()):
+        raise ValueError("`edges.table` must be finite, got NaN or infinite values.")
+    low, high = (int(b) for b in torch.aminmax(edges.rows)) if pairs else (0, -1)
+    if low < 0 or high >= len(table):
         raise ValueError(
-            f"`edges.table` must hold rows of finite real numbers, got {table.dtype} of shape "
-            f"{list(table.shape)}."
+            f"`edges.rows` must hold rows of the table from 0 to {len(table) - 1}, got {low} to "
+            f"{high}. Make them with `EdgeFeatures.of`."
         )
 
 

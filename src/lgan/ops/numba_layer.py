@@ -212,7 +212,7 @@ def layer_tested(
             _by_running(hidden, scale1, shift1, mean1, var1, eps, k)
             products(hidden, out, out_bias, result, k, k + 1)
             _by_running(result, scale2, shift2, mean2, var2, eps, k)
-        else:  # in place these loops would not be vectorised
+        else:
             _by_rows(hidden, kind, scale1, shift1, eps, result, mean, rstd, k)
             products(result, out, out_bias, hidden, k, k + 1)
             _by_rows(hidden, kind, scale2, shift2, eps, result, mean, rstd, k)

@@ -12,7 +12,7 @@ import torch
 
 from lgan._version import __version__
 
-__all__ = ["environment", "peak_memory", "typed_command"]
+__all__ = ["choose_device", "environment", "peak_memory", "typed_command"]
 
 
 def environment(device: torch.device) -> dict[str, object]:
@@ -64,3 +64,22 @@ def _revision() -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return run.stdout.strip() or None
+
+
+def choose_device(name: str) -> torch.device:
+    """The device of that name; ``auto`` takes a GPU where there is one."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if name.startswith("cuda") and not torch.cuda.is_available():
+        raise ValueError(
+            "The device 'cuda' needs a GPU and a CUDA build of torch, and none is here. "
+            "Use `--device cpu`, or `device='cpu'`."
+        )
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        device = torch.device("meta")
+    number = {"cpu": 1, "cuda": torch.cuda.device_count()}.get(device.type, 0)
+    if (device.index or 0) >= number:
+        raise ValueError(f"The device must be cpu, cuda or auto, got {name!r}.")
+    return device
