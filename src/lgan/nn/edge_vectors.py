@@ -14,7 +14,7 @@ EdgeDim = int | tuple[int, ...]
 
 def edge_channels(edge_dim: EdgeDim) -> int:
     """Columns of the vectors that a layer reads of an edge."""
-    sizes = (edge_dim,) if isinstance(edge_dim, int) else tuple(edge_dim)
+    sizes = edge_dim if isinstance(edge_dim, tuple) else (edge_dim,)
     if not sizes or any(type(size) is not int or size < 1 for size in sizes):
         raise ValueError(
             f"`edge_dim` must be 1 or more, or a tuple of such numbers, got {edge_dim!r}."
