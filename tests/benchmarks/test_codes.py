@@ -1,7 +1,10 @@
+import pytest
+
 from benchmarks import BenchConfig
 from benchmarks.codes import COUNTED, codes
 
 
+@pytest.mark.slow
 def test_every_level_is_counted_and_an_epoch_is_compared(tmp_path):
     rows = codes(BenchConfig(quick=True, root=tmp_path))
     assert [row.name for row in rows] == [

@@ -509,8 +509,9 @@ def test_a_kernel_has_no_state_to_go_on_from(lgan, tmp_path):
     assert (tmp_path / "out" / "result.json").exists()
 
 
-@pytest.mark.parametrize("command", ["cv", "train"])
-@pytest.mark.parametrize("how", [[], ["--resume"], ["--overwrite"]], ids=str)
+@pytest.mark.parametrize(
+    ("command", "how"), [("cv", ["--resume"]), ("train", []), ("train", ["--overwrite"])], ids=str
+)
 def test_a_folder_that_a_live_run_writes_to_is_refused(command, how, lgan, tmp_path):
     hold = "import sys\nfrom lgan.train.run_lock import run_lock\n"
     hold += "with run_lock('out'): print('held', flush=True); sys.stdin.read()"

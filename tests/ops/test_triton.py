@@ -82,16 +82,17 @@ for settings in [
     (9, 0.9, True, 5, 3, 0, False),
     (11, 0.8, True, 4, 2, 0, False, True),
     (3, 0.0, False, 4, 1, 0, False),
-    (26, 1.0, False, 3, 2, 0, True),  # rows of B_n long enough to be cut
-    (26, 1.0, False, 3, 2, 0, True, True),
+    (26, 1.0, False, 3, 1, 0, True),  # rows of B_n long enough to be cut
 ]:
     case(*settings)
+if device.type == "cuda":  # the interpreter takes half a minute
+    case(26, 1.0, False, 3, 2, 0, True, True)
 
 union = lgan.load("motifs-ba").to(device)
-on_device, ids = DeviceUnion(union), torch.tensor([3, 0, 7])
+on_device, ids = DeviceUnion(union), torch.tensor([3, 0])
 capacity = on_device.capacity(ids[None]).padded(1.5)
 batch = on_device.batch(ids.to(device), capacity)  # and room for more
-a = torch.randn(2, capacity.nodes, 8, generator=generator).to(device)
+a = torch.randn(1, capacity.nodes, 8, generator=generator).to(device)
 linear(batch.lines, a, 4, False, nodes=int(batch.ptr[-1]))
 
 x = torch.randn(2, 7, 6, generator=generator).to(device)
@@ -108,7 +109,7 @@ for got, want in zip(*results):
     agree(got, want)
 
 for models, nodes, width, shared, relu in [(3, 70, 5, False, True), (1, 9, 8, True, False),
-                                           (2, 2100, 3, False, True)]:
+                                           (1, 2100, 3, False, True)]:
     x = torch.randn(models, nodes, width, generator=generator).to(device)
     rows = 1 if shared else models
     weight = torch.randint(4, (rows, nodes), generator=generator).float().to(device)

@@ -157,7 +157,15 @@ TOTAL = {
     "code-local": 320,
     "code-folklore": 356,
 }
-SLOW = ("2-fwl", "ego-2-1-wl", "ego-2-nest", "code-rings", "code-folklore")
+SLOW = (
+    "2-fwl",
+    "ego-1-wl",
+    "ego-2-1-wl",
+    "ego-2-nest",
+    "lgan-2-hop",
+    "code-rings",
+    "code-folklore",
+)
 
 
 Pairs = dict[str, list[LabelledGraphs]]
