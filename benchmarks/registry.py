@@ -14,6 +14,7 @@ from benchmarks.epoch import epoch
 from benchmarks.explain import explain
 from benchmarks.import_time import import_time
 from benchmarks.large import large
+from benchmarks.molecule_training import molecule_training
 from benchmarks.molecules import molecules
 from benchmarks.paper import paper
 from benchmarks.prepare import prepare
@@ -62,6 +63,9 @@ BENCHMARKS: dict[str, BenchmarkSpec] = {
         molecules,
         "A table of 41,127 molecules as graphs, and from the cache, beside chemprop",
         "cpu",
+    ),
+    "molecule-training": BenchmarkSpec(
+        molecule_training, "Training on molecules and predicting them, beside chemprop", "cpu"
     ),
     "scaling": BenchmarkSpec(scaling, "Time and memory of a layer against size", "any"),
     "large": BenchmarkSpec(large, "One large power-law graph beside scipy and igraph", "cpu"),

@@ -11,6 +11,7 @@ from benchmarks.child import ChildRun
 # They measure in processes of their own; here the same functions run in this one.
 IN_CHILDREN = ("codes", "large", "scaling")
 NEEDS_DATA = ("prepare",)
+SLOW = ("molecules", "molecule-training")
 
 
 def _in_process(function, arguments, **_):
@@ -19,7 +20,9 @@ def _in_process(function, arguments, **_):
     return ChildRun(0.0, 1 << 20, "", "", result)
 
 
-@pytest.fixture(params=BENCHMARKS)
+@pytest.fixture(
+    params=[pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in BENCHMARKS]
+)
 def name(request, monkeypatch):
     if request.param in NEEDS_DATA:
         request.node.add_marker(pytest.mark.data)

@@ -1,0 +1,147 @@
+"""Training on molecules and predicting them, beside chemprop with its defaults."""
+
+import csv
+import json
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from benchmarks.config import BenchConfig
+from benchmarks.measure import spread
+from benchmarks.molecules import PEER, molecule_file
+from benchmarks.row import Bar, Row
+from benchmarks.watched import NO_PEER, measured, peer_python
+from lgan.experiment import factory, settings_for, with_data_options
+from lgan.train import train_ensemble
+
+__all__ = ["molecule_training"]
+
+_OURS = "import sys; from benchmarks.molecule_training import our_epochs; our_epochs(*sys.argv[1:])"
+_LGAN = "from lgan.cli import main; main()"
+# Target and kind of every set.
+SETS = {"ESOL": ("log_solubility", "regression"), "BBBP": ("p_np", "classification")}
+# Members, width (0: the recipe's) and how many times faster a model must be.
+CASES = ((1, 0, 2.5), (10, 0, 5.0), (10, 300, 1.5))
+PREDICTED = 3.0
+
+
+def molecule_training(config: BenchConfig) -> list[Row]:
+    """Epochs of the default recipe and of chemprop in turn, per model; then a whole prediction.
+
+    The first epoch of a process is left out. Both sides validate within their epoch. A prediction
+    is the command from its start to its end, with one model that has trained for an epoch.
+    """
+    with TemporaryDirectory(prefix="lgan-bench-") as folder:
+        files = _files(config, Path(folder))
+        rows = [row for name in files for row in _epochs(name, files[name], config)]
+        rows.append(_prediction(files, Path(folder), config))
+    return rows
+
+
+def _files(config: BenchConfig, folder: Path) -> dict[str, Path]:
+    if not config.quick:
+        return {name: molecule_file(config, name) for name in SETS}
+    path = folder / "ESOL.csv"
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["smiles", SETS["ESOL"][0]])
+        rows.writerows(("C" * (1 + i % 9) + "O", i % 9 + 0.5) for i in range(60))
+    return {"ESOL": path}
+
+
+def _epochs(name: str, path: Path, config: BenchConfig) -> list[Row]:
+    target, kind = SETS[name]
+    turns, epochs = (1, 2) if config.quick else (3, 5)
+    cases = CASES[:1] if config.quick else CASES
+    ours: dict[tuple[int, int], list[float]] = {case[:2]: [] for case in cases}
+    peers: list[float] = []
+    version, python = "", peer_python()
+    # In turn, so that whatever else the machine does falls on all.
+    for turn in range(turns):
+        for members, width in ours:
+            config.progress(f"{name}, {members} of width {width or 'default'}, {turn + 1}")
+            given = [str(path), target, str(members), str(width), str(epochs)]
+            run = measured([sys.executable, "-c", _OURS, *given])
+            ours[members, width] += [second / members for second in run.told["seconds"]]
+        if python is not None:
+            config.progress(f"{name}, chemprop, {turn + 1}")
+            command = [python, str(PEER), "epochs", str(path), target, kind, str(epochs)]
+            run = measured(command, library=False)
+            peers += run.told["seconds"][1:]
+            version = run.told["version"]
+    return [
+        Row(
+            name=f"{name}, {members} at once, {f'width {width}' if width else 'default width'}",
+            what="an epoch of one model",
+            seconds=median(ours[members, width]),
+            peer=f"chemprop {version}" if peers else None,
+            peer_seconds=median(peers) if peers else None,
+            bar=Bar("speedup", least),
+            size=members,
+            note="" if peers else NO_PEER,
+            detail=spread({"lgan": ours[members, width], "chemprop": peers}),
+        )
+        for members, width, least in cases
+    ]
+
+
+def _prediction(files: dict[str, Path], folder: Path, config: BenchConfig) -> Row:
+    name, path = next(iter(files.items()))
+    target, kind = SETS[name]
+    asked = path if config.quick else molecule_file(config, "HIV")
+    lgan = [sys.executable, "-c", _LGAN]
+    config.progress("lgan, a model to predict with")
+    measured([*lgan, "train", str(path), "--target", target, "--members", "1", "--epochs", "1",
+              "--output", str(folder / "ours")])  # fmt: skip
+    config.progress(f"lgan, {asked.name}")
+    model = str(folder / "ours" / "model.safetensors")
+    out = str(folder / "ours.csv")
+    ours = measured([*lgan, "predict", model, str(asked), "--output", out])
+    peer, python = None, peer_python()
+    if python is not None:
+        chemprop = str(Path(python).parent / "chemprop")
+        config.progress("chemprop, a model to predict with")
+        there = str(folder / "peer")
+        measured([chemprop, "train", "-i", str(path), "--task-type", kind, "--epochs", "1",
+                  "-s", "smiles", "--target-columns", target, "-o", there],
+                 library=False)  # fmt: skip
+        config.progress(f"chemprop, {asked.name}")
+        peer = measured([chemprop, "predict", "-i", str(asked), "-s", "smiles", "--model-path",
+                         there, "-o", str(folder / "peer.csv"), "--drop-extra-columns"],
+                        library=False)  # fmt: skip
+    with asked.open(newline="") as file:
+        number = sum(1 for _ in csv.reader(file)) - 1
+    return Row(
+        name=f"predict {asked.stem}",
+        what=f"{number:,} rows by one model, the command from start to end",
+        seconds=ours.seconds,
+        peer=None if peer is None else "chemprop predict",
+        peer_seconds=None if peer is None else peer.seconds,
+        memory=ours.memory,
+        peer_memory=None if peer is None else peer.memory,
+        bar=Bar("speedup", PREDICTED),
+        size=number,
+        note="" if peer else NO_PEER,
+    )
+
+
+def our_epochs(path: str, target: str, members: str, width: str, epochs: str) -> None:
+    """What our side runs, in a process of its own: seconds of every epoch, as JSON."""
+    import lgan
+
+    union = lgan.load(path, targets=[target])
+    settings = settings_for("lgan", "", epochs=int(epochs), hidden=int(width) or None)
+    settings = with_data_options(settings, union)
+    ends: list[float] = []
+    train_ensemble(
+        factory(settings, union),
+        union,
+        members=int(members),
+        config=settings.training,
+        on_epoch=lambda *_: ends.append(time.perf_counter()),
+    )
+    seconds = [after - before for before, after in pairwise(ends)]
+    print(json.dumps({"seconds": seconds}))
