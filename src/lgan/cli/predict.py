@@ -45,6 +45,18 @@ def predict(
             **options.one_of(("skip", "raise"), "word"),
         ),
     ] = "skip",
+    calibrated: Annotated[
+        bool,
+        typer.Option("--calibrated", help="Probabilities scaled by out-of-fold predictions."),
+    ] = False,
+    threshold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER|METRIC",
+            help="From which probability on the second class is said, or the metric by which it "
+            "is chosen on out-of-fold predictions: accuracy, balanced-accuracy.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="CSV file, one row per row."),
@@ -75,6 +87,10 @@ def predict(
     from lgan.predictor.prediction_rows import PredictionRows
 
     predictor = load_model(checkpoint).to(place)
+    if calibrated:
+        predictor = predictor.calibrated()
+    if threshold is not None:
+        predictor = predictor.deciding(_number_or_word(threshold))
     what = "molecules" if source is None else Path(source).name
     with reading_progress(what, doing="predicting") as progress:
         found = PredictionRows.of(
@@ -88,6 +104,13 @@ def predict(
         print_json({"rows": rows, "metrics": metrics, "seen": found.known, "failed": found.failed})
         return
     _show(found, rows, metrics, what, output)
+
+
+def _number_or_word(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _written(found: "PredictionRows", output: Path | None, *, keep_all: bool) -> list[Any]:
@@ -132,6 +155,9 @@ def _show(
             [[_short(row[name]) for name in names] for row in rows],
             "" if found.count <= len(rows) else f"{found.count - len(rows)} more rows: --output",
         )  # fmt: skip
+    if found.predictor.threshold is not None:
+        begins = ", ".join(f"{value:.3g}" for value in found.predictor.threshold.tolist())
+        note(f"{task.classes[1]} is said from a probability of {begins} on")
     rest = found.count - found.failed - found.known
     if metrics:
         of = "" if not found.known else f", {found.known:,} of them trained on: no fair measure"

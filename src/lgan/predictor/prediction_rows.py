@@ -175,7 +175,7 @@ class PredictionRows:
                 "without a prediction (`--on-error skip`)."
             )
         members, known = self.predictor.member_answers(raw), self.predictor.seen(raw)
-        answers, seen = members.mean(0), known.tolist()
+        answers, seen = self.predictor.joint(members), known.tolist()
         for column, words in self.predictor.encoder.unseen(raw).items():
             told = f"{column} {', '.join(words)}"
             if told not in self.unseen:
@@ -202,16 +202,18 @@ class PredictionRows:
 def _said(predictor: Predictor, members: Tensor) -> list[Row]:
     """What a row says of every graph."""
     task, rows, around = predictor.task, [], _uncertainty(predictor, members)
-    for graph, values in enumerate(members.mean(0).tolist()):
+    answers = predictor.joint(members)
+    places = predictor.decide(answers).view(len(answers), -1).tolist() if task.classes else []
+    for graph, values in enumerate(answers.tolist()):
         row: Row = {}
         if task.has_classes:
             [target] = task.targets
-            row[f"{target}_predicted"] = task.classes[values.index(max(values))]
+            row[f"{target}_predicted"] = task.classes[places[graph][0]]
             for name, value in zip(task.classes, values, strict=True):
                 row[f"{target}_probability_{name}"] = round(value, 6)
         else:
-            for target, value in zip(task.targets, values, strict=True):
-                row |= _one_target(task, target, value)
+            for t, (target, value) in enumerate(zip(task.targets, values, strict=True)):
+                row |= _one_target(task, target, value, places[graph][t] if places else 0)
         rows.append({**row, **{name: column[graph] for name, column in around.items()}})
     return rows
 
@@ -235,12 +237,12 @@ def _digits(values: Tensor) -> list[Any]:
     return [float(f"{value:.7g}") if np.isfinite(value) else "" for value in values.tolist()]
 
 
-def _one_target(task: Task, target: str, value: float) -> Row:
+def _one_target(task: Task, target: str, value: float, place: int) -> Row:
     if not task.classes:
         return {f"{target}_predicted": float(f"{value:.7g}")}
     negative, positive = task.classes
     return {
-        f"{target}_predicted": positive if value > 0.5 else negative,
+        f"{target}_predicted": task.classes[place],
         f"{target}_probability_{negative}": round(1 - value, 6),
         f"{target}_probability_{positive}": round(value, 6),
     }

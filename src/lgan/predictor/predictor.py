@@ -17,6 +17,13 @@ from lgan.data.molecule_features import MoleculeFeatures
 from lgan.explain.attribution import Attribution
 from lgan.graph import GraphUnion
 from lgan.predictor.conformal import prediction_intervals, prediction_sets
+from lgan.predictor.decision import (
+    best_threshold,
+    check_two_classes,
+    decided,
+    fitted_sharpness,
+    sharpened,
+)
 from lgan.predictor.graph_keys import graph_keys
 from lgan.predictor.neighbours import Neighbour, are_of, fingerprints, labels_of, nearest_of
 from lgan.task import TargetScale, Task
@@ -46,6 +53,9 @@ class Predictor:
         encoder: What turns graphs of a source into what the network reads.
         scale: The scale of numeric targets, ``[K, T]`` where there are several members.
         trained_on: Keys of the graphs it was trained on, see :func:`graph_keys` ``[n]``.
+        sharpness: What :meth:`calibrated` found, ``[1]`` or one for every label ``[T]``.
+        threshold: From which probability on the second class is said, ``[1]`` or ``[T]``; the
+            likeliest class unless :meth:`deciding` was asked.
     """
 
     network: nn.Module
@@ -53,6 +63,8 @@ class Predictor:
     encoder: Encoder
     scale: TargetScale | None
     trained_on: Tensor
+    sharpness: Tensor | None = None
+    threshold: Tensor | None = None
 
     @staticmethod
     def of(stored: Checkpoint) -> "Predictor":
@@ -107,11 +119,36 @@ class Predictor:
             return numbers[:, 0] if numbers.shape[1] == 1 else numbers
         names = np.array([*self.task.classes, None], dtype=object)
         known = ~np.isnan(values)
-        if self.task.has_classes:
-            places = np.where(known.all(1), np.nan_to_num(values).argmax(1), -1)
+        places = self.decide(torch.from_numpy(values).nan_to_num()).numpy()
+        return names[np.where(known.all(1) if places.ndim == 1 else known, places, -1)]
+
+    def decide(self, answers: Tensor) -> Tensor:
+        """The places of the classes that probabilities stand for ``[n]``, or ``[n, T]``."""
+        return decided(answers, self.task, self.threshold)
+
+    def calibrated(self) -> "Predictor":
+        """The same model with probabilities that come true as often as they say, as far as its
+        out-of-fold predictions tell: their odds are raised to a power (temperature scaling).
+        """
+        if not self.task.classes:
+            raise ValueError(f"Calibration needs probabilities, got numbers ({self.task}).")
+        return replace(self, sharpness=fitted_sharpness(self._known(), self.task))
+
+    def deciding(self, threshold: float | str) -> "Predictor":
+        """The same model, which says the second class from a probability on.
+
+        Args:
+            threshold: The probability, or the metric by which the best one on out-of-fold
+                predictions is taken: ``accuracy`` or ``balanced-accuracy``. Calibrate before.
+        """
+        check_two_classes(self.task)
+        if isinstance(threshold, str):
+            found = best_threshold(self._known(), self.task, threshold, self.sharpness)
+        elif 0 <= threshold <= 1:
+            found = torch.full((1 if self.task.has_classes else len(self.task.targets),), threshold)
         else:
-            places = np.where(known, values > 0.5, -1)
-        return np.asarray(names[places.astype(int)])
+            raise ValueError(f"A threshold must lie between 0 and 1, got {threshold}.")
+        return replace(self, threshold=found)
 
     def predict_proba(self, source: Any, **reading: Any) -> NDArray[np.float64]:
         """Probabilities of the classes ``[n, C]``, or of the second class of every label
@@ -273,7 +310,12 @@ class Predictor:
         """Probabilities or numbers for every graph ``[G, C]`` or ``[G, T]``: the mean over the
         members.
         """
-        return self.member_answers(raw).mean(0)
+        return self.joint(self.member_answers(raw))
+
+    def joint(self, answers: Tensor) -> Tensor:
+        """What members say together, ``[K, G, O]`` to ``[G, O]``; calibrated where asked."""
+        mean = answers.mean(0)
+        return mean if self.sharpness is None else sharpened(mean, self.sharpness, self.task)
 
     def member_answers(self, raw: RawGraphs) -> Tensor:
         """What each member says of every graph ``[K, G, C]`` or ``[K, G, T]``."""
@@ -291,8 +333,8 @@ class Predictor:
         known = self.checkpoint.out_of_fold
         if known is None:
             raise ValueError(
-                "The model has no out-of-fold predictions, which intervals and sets come from: an "
-                "older version of lgan wrote it. Train it again."
+                "The model has no out-of-fold predictions, which intervals, sets and calibration "
+                "come from: an older version of lgan wrote it. Train it again."
             )
         return known
 
