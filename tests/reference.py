@@ -110,7 +110,11 @@ def opposite_sets(lines: EgoLines) -> list[list[int]]:
 
 
 def conv(
-    layer: LGANConv, x: Tensor, graph: nx.Graph, edges: dict[Pair, Tensor] | None = None
+    layer: LGANConv,
+    x: Tensor,
+    graph: nx.Graph,
+    edges: dict[Pair, Tensor] | None = None,
+    arcs: set[Pair] | None = None,
 ) -> Tensor:
     """One layer in training mode, straight from the paper's equations, node after node.
 
@@ -119,6 +123,7 @@ def conv(
         x: Node features.
         graph: The graph.
         edges: The features of every edge ``u < v`` as a vector, where the layer reads any.
+        arcs: The arcs of the graph, where the layer reads their direction.
     """
     graph, width = simple(graph), layer.out_channels
     W, b = layer.pair.weight, layer.pair.bias
@@ -130,7 +135,29 @@ def conv(
         if edges is not None:
             assert layer.edge is not None
             z = z + edges[pair] @ layer.edge.weight[:, branch]
+        if arcs is not None:
+            z = z + arrows(pair, branch)
         return z.relu() if layer.comb == "deepsets" else z
+
+    def arrows(pair: Pair, branch: slice) -> Tensor:
+        assert arcs is not None
+        assert layer.direction is not None
+        z, (u, v) = x.new_zeros(()), pair
+        for source, target in ((u, v), (v, u)):
+            if (source, target) in arcs and (target, source) not in arcs:
+                z = z + (x[source] - x[target]) @ layer.direction.ends.weight[:, branch]
+                z = z + layer.direction.alone.weight[0, branch]
+        for node in pair:
+            for source, target in arcs:
+                if (target, source) in arcs or node not in (source, target):
+                    continue
+                flows = x.new_ones(1)
+                if edges is not None:
+                    both = edges[min(source, target), max(source, target)]
+                    flows = torch.cat([flows, both.to(x.dtype)])
+                flow = flows @ layer.direction.flow.weight[:, branch]
+                z = z + (flow if node == source else -flow)
+        return z
 
     rows = []
     for t in range(len(graph)):

@@ -234,3 +234,22 @@ def test_degrees_that_are_the_only_feature_are_categories():
     constant = Encoder.fit(raw, features="constant")
     x = constant.encode(raw, compress=False).x
     assert constant.with_degrees(x, x + 2) is x
+
+
+def test_directions_must_be_those_of_training() -> None:
+    import networkx as nx
+
+    from lgan.data.networkx_graphs import from_networkx
+
+    graphs = [nx.DiGraph([(0, 1), (1, 2)]), nx.DiGraph([(0, 1), (0, 2)])]
+    kept, forgotten = from_networkx(graphs, directed=True), from_networkx(graphs, symmetrise=True)
+    encoder = Encoder.fit(kept)
+    again = Encoder.from_json(encoder.to_json())
+    assert again.directed
+    direction = again.encode(kept).lines.direction
+    assert direction is not None
+    assert direction.tolist() == [1, 1, 1, 1]
+    with pytest.raises(ValueError, match=r"must have a direction.*`directed=True`"):
+        again.encode(forgotten)
+    with pytest.raises(ValueError, match="must have no direction"):
+        Encoder.fit(forgotten).encode(kept)

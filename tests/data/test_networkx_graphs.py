@@ -114,3 +114,14 @@ def test_what_holds_no_graphs_is_refused(source: object, error: type[Exception])
 def test_a_list_of_other_things_is_refused(graphs: list[nx.Graph]) -> None:
     with pytest.raises(TypeError, match=r"networkx graphs, got Tensor as graph 2"):
         from_networkx([*graphs, torch.zeros(2)])
+
+
+def test_directions_are_kept_on_request() -> None:
+    arcs = nx.DiGraph([(0, 1), (2, 1), (2, 3), (3, 2)])
+    raw = from_networkx([arcs, nx.path_graph(2)], directed=True)
+    assert raw.pair_index.T.tolist() == [[0, 1], [1, 2], [2, 3], [4, 5]]
+    assert raw.direction is not None
+    assert raw.direction.tolist() == [1, -1, 0, 0]
+    chosen = raw.select([1, 0]).direction
+    assert chosen is not None
+    assert chosen.tolist() == [0, 1, -1, 0]

@@ -115,7 +115,8 @@ def test_the_number_of_classes_does_not_depend_on_the_names_of_nodes():
 def test_its_repr_shows_every_option():
     # PyG compares it with the one a cached data set was made with.
     assert repr(lgan.EgoLineGraph()) == (
-        "EgoLineGraph(compress=False, pair_code='none', edge_attr=True, reduce=None)"
+        "EgoLineGraph(compress=False, pair_code='none', edge_attr=True, reduce=None, "
+        "directed=False)"
     )
     coded = lgan.EgoLineGraph(compress=True, pair_code="full")
     assert "compress=True, pair_code='full'" in repr(coded)

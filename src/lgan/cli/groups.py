@@ -56,6 +56,7 @@ class SourceOptions:
     node_attributes: options.NodeAttributes = "all"
     edge_attributes: options.EdgeAttributes = "all"
     symmetrise: options.Symmetrise = False
+    directed: options.Directed = False
     root: options.Root = Path("data")
     mirror: options.Mirror = None
 
@@ -102,6 +103,7 @@ class SourceOptions:
             node_features=_names(self.node_attributes),
             edge_features=_names(self.edge_attributes),
             symmetrise=self.symmetrise,
+            directed=self.directed,
             root=self.root,
             mirror=self.mirror,
             seed=seed,

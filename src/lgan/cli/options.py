@@ -26,6 +26,7 @@ __all__ = [
     "Compress",
     "Dataset",
     "Device",
+    "Directed",
     "Dropout",
     "EdgeAttributes",
     "EdgeFeatures",
@@ -177,6 +178,9 @@ EdgeAttributes = Annotated[
 ]
 Symmetrise = Annotated[
     bool, typer.Option("--symmetrise", help="Read directed graphs as undirected ones.")
+]
+Directed = Annotated[
+    bool, typer.Option("--directed", help="Keep the direction of edges, for a model that reads it.")
 ]
 Hydrogens = Annotated[bool, typer.Option("--hydrogens", help="Hydrogens are nodes too.")]
 Standardise = Annotated[

@@ -37,6 +37,7 @@ class Encoder:
         pairs: The columns of the pairs; none where a model does not read any.
         task: What is predicted; none where a source has no targets.
         featuriser: What computed the features, with its options (molecules).
+        directed: Whether the edges have a direction.
 
     Example:
         >>> from lgan.data import load_raw
@@ -50,6 +51,7 @@ class Encoder:
     pairs: ColumnEncoder
     task: Task | None = None
     featuriser: Mapping[str, Any] | None = None
+    directed: bool = False
 
     @staticmethod
     def fit(
@@ -89,6 +91,7 @@ class Encoder:
             pairs=ColumnEncoder.fit(_edge_columns(raw, edge_features), other=other),
             task=_task(raw, targets, task),
             featuriser=raw.featuriser,
+            directed=raw.direction is not None,
         )
 
     @property
@@ -150,6 +153,12 @@ class Encoder:
                 f"{_shown(self.featuriser)}, got {_shown(raw.featuriser)}. Read the source with "
                 "the same options."
             )
+        if (raw.direction is not None) != self.directed:
+            wanted, got = ("a direction", "none") if self.directed else ("no direction", "one")
+            raise ValueError(
+                f"The edges of {raw.name} must have {wanted}, as those the model was trained on, "
+                f"got {got}. Read the source with `directed={self.directed}`."
+            )
         columns, of = self._node_columns(raw), f"nodes of {raw.name}"
         table = None
         if self.nodes.only_categories:
@@ -159,6 +168,10 @@ class Encoder:
         edges = None
         if self.num_edge_features:
             edges = EdgeFeatures(*self.pairs.distinct(raw.pairs, f"edges of {raw.name}"))
+        if raw.direction is not None and edges is not None:
+            edges = edges.with_direction(raw.direction)
+        elif raw.direction is not None:
+            edges = EdgeFeatures.of(None, raw.direction)
         if self.task is not None and labelled:
             y = self.task.encode(raw.targets)
         elif self.task is not None and not self.task.has_classes:
@@ -212,13 +225,15 @@ class Encoder:
             "pairs": self.pairs.to_json(),
             "task": None if self.task is None else self.task.to_json(),
             "featuriser": None if self.featuriser is None else dict(self.featuriser),
+            **({"directed": True} if self.directed else {}),
         }
 
     @staticmethod
     def from_json(plain: Any) -> "Encoder":
         """The encoder that `to_json` wrote."""
         fields = {"format", "nodes", "pairs", "task", "featuriser"}
-        if not isinstance(plain, Mapping) or set(plain) != fields or plain["format"] != FORMAT:
+        known = isinstance(plain, Mapping) and set(plain) - {"directed"} == fields
+        if not known or plain["format"] != FORMAT:
             raise ValueError(
                 f"An encoder must be an object of format {FORMAT} with {sorted(fields)}, got "
                 f"{str(plain)[:80]}. Read it from a model file of this version."
@@ -231,6 +246,7 @@ class Encoder:
             pairs=ColumnEncoder.from_json(plain["pairs"]),
             task=None if plain["task"] is None else Task.from_json(plain["task"]),
             featuriser=featuriser,
+            directed=bool(plain.get("directed", False)),
         )
 
     def _node_columns(self, raw: RawGraphs) -> Columns:

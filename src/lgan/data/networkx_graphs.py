@@ -8,7 +8,7 @@ import torch
 
 from lgan.data.columns import Columns
 from lgan.data.raw import RawGraphs
-from lgan.data.undirected import undirected_columns
+from lgan.data.undirected import kept_direction, undirected_columns
 from lgan.data.values import attribute_columns
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def from_networkx(
     targets: Sequence[str] | None = None,
     columns: Sequence[str] = (),
     symmetrise: bool = False,
+    directed: bool = False,
     name: str = "graphs",
     progress: Callable[[float], None] | None = None,
 ) -> RawGraphs:
@@ -44,6 +45,7 @@ def from_networkx(
         columns: Further attributes of graphs to keep, for groups or splits.
         symmetrise: Read directed graphs, and graphs with several edges between two nodes, as
             undirected ones; features that differ become their mean, or the smallest category.
+        directed: Keep the direction of arcs, for a model that reads it.
         name: The name of the set.
         progress: Called with the fraction done.
 
@@ -60,13 +62,16 @@ def from_networkx(
     edges: list[Mapping[str, Any]] = []
     start = 0
     for number, graph in enumerate(graphs):
-        _check_graph(graph, number, symmetrise=symmetrise)
+        _check_graph(graph, number, symmetrise=symmetrise, directed=directed)
         place = {node: start + i for i, node in enumerate(graph)}
         nodes.extend(attributes for _, attributes in graph.nodes(data=True))
         for u, v, attributes in graph.edges(data=True):
             ends.append((place[u], place[v]))
             edges.append(attributes)
-        edge_graph.extend([number] * graph.number_of_edges())
+            if directed and not graph.is_directed():
+                ends.append((place[v], place[u]))
+                edges.append(attributes)
+        edge_graph.extend([number] * (len(ends) - len(edge_graph)))
         sizes.append(len(place))
         start += len(place)
         if progress is not None:
@@ -78,8 +83,9 @@ def from_networkx(
             "got others. Make them agree, or reduce them with `symmetrise`."
         )
 
+    arcs = np.array(ends, dtype=np.int64).reshape(-1, 2)
     pair_index, pairs = undirected_columns(
-        np.array(ends, dtype=np.int64).reshape(-1, 2),
+        arcs,
         start,
         _columns(edges, edge_features, "the edges"),
         symmetrise=symmetrise,
@@ -95,10 +101,13 @@ def from_networkx(
         pairs=pairs,
         targets={key: _graph_values(told, key) for key in wanted},
         columns={key: _graph_values(told, key) for key in columns},
+        direction=kept_direction(
+            torch.from_numpy(arcs.T), pair_index, directed=directed, symmetrise=symmetrise
+        ),
     )
 
 
-def _check_graph(graph: Any, number: int, *, symmetrise: bool) -> None:
+def _check_graph(graph: Any, number: int, *, symmetrise: bool, directed: bool) -> None:
     import networkx as nx
 
     if not isinstance(graph, nx.Graph):
@@ -108,11 +117,13 @@ def _check_graph(graph: Any, number: int, *, symmetrise: bool) -> None:
         )
     if symmetrise:
         return
-    for wrong, what in ((graph.is_directed(), "directed"), (graph.is_multigraph(), "a multigraph")):
+    arcs = graph.is_directed() and not directed
+    for wrong, what in ((arcs, "directed"), (graph.is_multigraph(), "a multigraph")):
         if wrong:
+            remedy = ", or keep its directions with `directed`" if arcs else ""
             raise ValueError(
                 f"Graph {number} must be undirected and simple, got one that is {what}. Convert it "
-                "with `networkx.Graph(graph)`, or ask for `symmetrise`."
+                f"with `networkx.Graph(graph)`, or ask for `symmetrise`{remedy}."
             )
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from lgan.data.columns import Columns
 from lgan.data.raw import RawGraphs
-from lgan.data.undirected import undirected_columns
+from lgan.data.undirected import kept_direction, undirected_columns
 
 __all__ = ["from_pyg"]
 
@@ -22,6 +22,7 @@ def from_pyg(
     *,
     targets: Sequence[str] | None = None,
     symmetrise: bool = False,
+    directed: bool = False,
     name: str = "graphs",
 ) -> RawGraphs:
     """A list of PyG ``Data`` (or a PyG data set).
@@ -35,6 +36,7 @@ def from_pyg(
         targets: Names of the targets, one for each column of ``y``.
         symmetrise: Read directed graphs as undirected ones, and take the mean, or the smallest
             category, where the two directions of an edge differ.
+        directed: Keep the direction of arcs, for a model that reads it.
         name: The name of the set.
 
     Example:
@@ -51,7 +53,7 @@ def from_pyg(
     ends = torch.cat(
         [g.edge_index.cpu().long() + p for g, p in zip(graphs, node_ptr, strict=False)], 1
     )
-    if not symmetrise:
+    if not (symmetrise or directed):
         _check_directions(ends, node_ptr)
     edge_graph = torch.repeat_interleave(torch.arange(len(graphs)), counts)
 
@@ -89,6 +91,7 @@ def from_pyg(
         pairs=pairs,
         targets=_targets([getattr(g, "y", None) for g in graphs], targets),
         ids=tuple(smiles) if all(isinstance(text, str) for text in smiles) else None,
+        direction=kept_direction(ends, pair_index, directed=directed, symmetrise=symmetrise),
     )
 
 
@@ -127,8 +130,8 @@ def _check_directions(ends: Tensor, node_ptr: Tensor) -> None:
         graph = int(torch.searchsorted(node_ptr, u[alone[0]], right=True)) - 1
         raise ValueError(
             f"Graph {graph} must be undirected, both directions of every edge in `edge_index`, got "
-            "an edge in one direction. Use `torch_geometric.transforms.ToUndirected()`, or ask "
-            "for `symmetrise`."
+            "an edge in one direction. Use `torch_geometric.transforms.ToUndirected()`, ask for "
+            "`symmetrise`, or keep the directions with `directed`."
         )
 
 

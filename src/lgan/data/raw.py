@@ -44,9 +44,12 @@ class RawGraphs:
         featuriser: What made the features of nodes and pairs, with its options, where they are
             computed from something else (molecules).
         ground_truth: Whether a pair belongs to a planted motif.
+        direction: Which way the arcs of directed graphs go
+            (:func:`lgan.graph.edge_features.pair_direction`), int8.
 
     Shapes:
-        ``node_ptr [G + 1]``, ``pair_index [2, P]``, ``rows [G]``, ``ground_truth [P]``.
+        ``node_ptr [G + 1]``, ``pair_index [2, P]``, ``rows [G]``, ``ground_truth [P]``,
+        ``direction [P]``.
 
     Example:
         >>> path = RawGraphs(
@@ -73,6 +76,7 @@ class RawGraphs:
     structures: tuple[Any, ...] | None = None
     featuriser: Mapping[str, Any] | None = None
     ground_truth: Tensor | None = None
+    direction: Tensor | None = None
 
     def __post_init__(self) -> None:
         _check_field("node_ptr", self.node_ptr, torch.int64, (None,))
@@ -91,6 +95,7 @@ class RawGraphs:
             object.__setattr__(self, "rows", torch.arange(self.num_graphs))
         _check_field("rows", self.rows, torch.int64, (self.num_graphs,))
         _check_field("ground_truth", self.ground_truth, torch.bool, (self.num_pairs,))
+        _check_field("direction", self.direction, torch.int8, (self.num_pairs,))
         _check_length("nodes", len(self.nodes), self.num_nodes)
         _check_length("pairs", len(self.pairs), self.num_pairs)
         for of, columns in (("targets", self.targets), ("columns", self.columns)):
@@ -228,6 +233,7 @@ class RawGraphs:
             ids=picked(self.ids),
             structures=picked(self.structures),
             ground_truth=None if self.ground_truth is None else self.ground_truth[pairs],
+            direction=None if self.direction is None else self.direction[pairs],
         )
 
     def with_targets(self, targets: Mapping[str, Sequence[Any]]) -> "RawGraphs":
@@ -244,8 +250,8 @@ class RawGraphs:
     def content_sha256(self) -> str:
         """A checksum of what the set holds, whichever way its files were packed.
 
-        It covers what is read from files (not the name, not ``ground_truth``), categories by
-        their places in the vocabulary.
+        It covers what is read from files (not the name, ``ground_truth`` or ``direction``),
+        categories by their places in the vocabulary.
         """
         known = self.known_task if self.targets else None
         digest = hashlib.sha256("\n".join(known.classes if known else ()).encode())

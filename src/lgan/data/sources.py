@@ -40,6 +40,7 @@ def load_raw(
     node_features: Sequence[str] | None = None,
     edge_features: Sequence[str] | None = None,
     symmetrise: bool = False,
+    directed: bool = False,
     progress: Progress | None = None,
 ) -> RawGraphs:
     """Read or generate graphs.
@@ -60,6 +61,8 @@ def load_raw(
         node_features: Attributes of nodes of networkx graphs, GraphML and JSON lines to read.
         edge_features: Attributes of their edges to read.
         symmetrise: Read directed graphs as undirected ones.
+        directed: Keep the direction of their arcs, for `lgan.LGAN(directed=True)`. Graphs that
+            are undirected have arcs both ways.
         progress: Called with the fraction done, from 0 to 1.
 
     Raises:
@@ -80,8 +83,19 @@ def load_raw(
         node_features=node_features,
         edge_features=edge_features,
         symmetrise=symmetrise,
+        directed=directed,
         progress=progress,
     )
+    raw = _read(source, how)
+    if directed and raw.direction is None:
+        raise ValueError(
+            f"`directed` keeps the direction of edges, and those of {raw.name} have none. Leave it "
+            "out."
+        )
+    return raw
+
+
+def _read(source: Any, how: "_Reading") -> RawGraphs:
     if isinstance(source, RawGraphs):
         return source
     if isinstance(source, str | os.PathLike):
@@ -105,6 +119,7 @@ class _Reading:
     node_features: Sequence[str] | None
     edge_features: Sequence[str] | None
     symmetrise: bool
+    directed: bool
     progress: Progress | None
 
     @property
@@ -144,7 +159,9 @@ def is_path(source: str | os.PathLike[str]) -> bool:
 
 def _from_file(path: Path, how: _Reading) -> RawGraphs:
     if path.is_dir() or path.suffix.lower() == ".zip":
-        return read_tu(path, progress=how.progress, symmetrise=how.symmetrise)
+        return read_tu(
+            path, progress=how.progress, symmetrise=how.symmetrise, directed=how.directed
+        )
     if is_table(path):
         return _table(path, how)
     if is_graph_file(path):
@@ -164,7 +181,7 @@ def _by_name(name: str, how: _Reading) -> RawGraphs:
             how.progress(1.0)
         return raw
     archive = fetch(name, root=how.root, mirror=how.mirror)
-    raw = read_tu(archive, name, how.progress, symmetrise=how.symmetrise)
+    raw = read_tu(archive, name, how.progress, symmetrise=how.symmetrise, directed=how.directed)
     known = None if spec is None else spec.content_sha256
     if spec is not None and known is not None and raw.content_sha256() != known:
         raise ValueError(
@@ -227,7 +244,7 @@ def _from_list(source: Any, how: _Reading) -> RawGraphs:
         from lgan.data.pyg import from_pyg
 
         names = [] if how.target_values else how.target_names
-        raw = from_pyg(entries, targets=names, symmetrise=how.symmetrise)
+        raw = from_pyg(entries, targets=names, symmetrise=how.symmetrise, directed=how.directed)
         return raw.with_targets(how.target_values) if how.target_values else raw
     raise TypeError(
         "Expected a list of SMILES, RDKit molecules, PyG `Data` or networkx graphs, got one of "
@@ -267,6 +284,7 @@ def _networkx(graphs: list[Any], name: str, how: _Reading) -> RawGraphs:
         targets=[] if how.target_values else how.target_names,
         columns=how.columns,
         symmetrise=how.symmetrise,
+        directed=how.directed,
         name=name,
         progress=how.progress,
     )

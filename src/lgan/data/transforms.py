@@ -8,14 +8,14 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
 from lgan.graph import EdgeFeatures, EgoLines, undirected_pairs, validate_edge_index
-from lgan.graph.edge_features import EdgeReduce, pair_attr
+from lgan.graph.edge_features import EdgeReduce, pair_attr, pair_direction
 from lgan.graph.ego_lines import FIELDS
 from lgan.graph.pair_codes import check_level
 
 __all__ = ["EgoLineGraph"]
 
 # The fields that the transform adds.
-ADDED = (*FIELDS, "pair_code", "pair_attr")
+ADDED = (*FIELDS, "pair_code", "pair_attr", "pair_direction")
 
 
 class EgoLineGraph(BaseTransform):  # type: ignore[misc]
@@ -36,6 +36,9 @@ class EgoLineGraph(BaseTransform):  # type: ignore[misc]
             built with ``edge_dim``. Otherwise the features of edges are left out.
         reduce: Rule for edges of one pair that disagree in their features, the two directions
             among them: ``"mean"``, ``"min"`` or ``"max"``. Without a rule that is an error.
+        directed: Read the columns of ``edge_index`` as arcs, and add their direction as the field
+            ``pair_direction`` for a model built with ``directed=True``; see
+            :class:`lgan.nn.direction.Direction` for what it makes of it.
 
     Example:
         >>> k4 = Data(x=torch.ones(4, 1), edge_index=torch.combinations(torch.arange(4)).t())
@@ -52,12 +55,14 @@ class EgoLineGraph(BaseTransform):  # type: ignore[misc]
         pair_code: str = "none",
         edge_attr: bool = True,
         reduce: EdgeReduce | None = None,
+        directed: bool = False,
     ) -> None:
         check_level(pair_code)
         self.compress = compress
         self.pair_code = pair_code
         self.edge_attr = edge_attr
         self.reduce: EdgeReduce | None = reduce
+        self.directed = directed
 
     def forward(self, data: Data) -> Data:
         """Add the fields to a copy of ``data``."""
@@ -67,7 +72,7 @@ class EgoLineGraph(BaseTransform):  # type: ignore[misc]
         edges = self._edges(data, pair_index, num_nodes)
         if self.compress:
             self._refuse_other_fields(data, num_nodes)
-        _warn_of_ignored(data, pair_index)
+        _warn_of_ignored(data, pair_index, directed=self.directed)
         if self.compress:
             lines, node_class = EgoLines.compressed(pair_index, num_nodes, x, edges)
             if lines.num_nodes < num_nodes:
@@ -77,20 +82,25 @@ class EgoLineGraph(BaseTransform):  # type: ignore[misc]
                 first = first.scatter_reduce(0, node_class, members, "amin")
                 data.x = None if x is None else x[first]
                 proper = lines.pair_index[0] != lines.pair_index[1]
-                between = lines.pair_index[:, proper].long()
-                data.edge_index = torch.cat([between, between.flip(0)], 1)
+                direction = lines.direction
+                there = proper if direction is None else proper & (direction >= 0)
+                back = proper if direction is None else proper & (direction <= 0)
+                pairs = lines.pair_index.long()
+                data.edge_index = torch.cat([pairs[:, there], pairs[:, back].flip(0)], 1)
                 data.num_nodes = lines.num_nodes
-                if edges is not None:
-                    each = _rows(lines, data.edge_attr)[proper]
-                    data.edge_attr = torch.cat([each, each])
+                if data.edge_attr is not None:
+                    each = _rows(lines, data.edge_attr)
+                    data.edge_attr = torch.cat([each[there], each[back]])
         else:
             lines = EgoLines.from_pairs(pair_index, num_nodes)
             lines = lines if edges is None else lines.with_edges(edges)
         for name in FIELDS:
             data[name] = getattr(lines, name)
         data.pair_index = lines.pair_index.long()
-        if edges is not None:
+        if data.edge_attr is not None:
             data.pair_attr = _rows(lines, data.edge_attr)
+        if lines.direction is not None:
+            data.pair_direction = lines.direction.long()
         coded = lines.coded(self.pair_code)
         if coded.code_table is not None and coded.pair_rows is not None:
             data.pair_code = coded.code_table[coded.pair_rows]
@@ -99,12 +109,16 @@ class EgoLineGraph(BaseTransform):  # type: ignore[misc]
     def _edges(self, data: Data, pair_index: Tensor, num_nodes: int) -> EdgeFeatures | None:
         if not self.edge_attr:
             data.edge_attr = None
-        if data.edge_attr is None:
+        if data.edge_attr is None and not self.directed:
             return None
-        found = pair_attr(
-            data.edge_index, data.edge_attr, pair_index, num_nodes, reduce=self.reduce
-        )
-        return EdgeFeatures.of(found)
+        attr = direction = None
+        if data.edge_attr is not None:
+            attr = pair_attr(
+                data.edge_index, data.edge_attr, pair_index, num_nodes, reduce=self.reduce
+            )
+        if self.directed:
+            direction = pair_direction(data.edge_index, pair_index, num_nodes)
+        return EdgeFeatures.of(attr, direction)
 
     def _refuse_other_fields(self, data: Data, num_nodes: int) -> None:
         for name, value in data:
@@ -120,24 +134,25 @@ class EgoLineGraph(BaseTransform):  # type: ignore[misc]
     def __repr__(self) -> str:
         options = f"compress={self.compress}, pair_code={self.pair_code!r}"
         options += f", edge_attr={self.edge_attr}, reduce={self.reduce!r}"
+        options += f", directed={self.directed}"
         return f"{type(self).__name__}({options})"
 
 
-def _warn_of_ignored(data: Data, pair_index: Tensor) -> None:
+def _warn_of_ignored(data: Data, pair_index: Tensor, *, directed: bool) -> None:
     """Name what the graph has and no model of this library reads yet."""
     ignored = ["`edge_weight`"] if data.get("edge_weight") is not None else []
     u, v = data.edge_index.long()
     directions = torch.unique((u * data.num_nodes + v)[u != v]).numel()
     # A list with every edge once is a way to write an undirected graph; a mixture is not.
-    if pair_index.size(1) < directions < 2 * pair_index.size(1):
+    if not directed and pair_index.size(1) < directions < 2 * pair_index.size(1):
         ignored.append("the direction of edges that are there one way only")
     if data.edge_attr is not None and bool((u == v).any()):
         ignored.append("self-loops with their features")
     if ignored:
         warnings.warn(
             f"`EgoLineGraph` ignores {' and '.join(ignored)}: the layers read `x` and `edge_attr`. "
-            "Give weights as `edge_attr`, `edge_weight[:, None]`, remove the field, or make the "
-            "graph undirected, to silence this.",
+            "Give weights as `edge_attr`, `edge_weight[:, None]`, remove the field, keep the "
+            "direction with `directed=True`, or make the graph undirected, to silence this.",
             stacklevel=4,
         )
 

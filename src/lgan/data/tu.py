@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lgan.data.columns import Columns
 from lgan.data.raw import RawGraphs
 from lgan.data.tu_files import LAYOUT, TUFiles, open_tu
-from lgan.data.undirected import undirected_columns
+from lgan.data.undirected import kept_direction, undirected_columns
 from lgan.task import Task
 
 __all__ = ["CLASS", "read_tu"]
@@ -28,6 +28,7 @@ def read_tu(
     progress: Callable[[float], None] | None = None,
     *,
     symmetrise: bool = False,
+    directed: bool = False,
 ) -> RawGraphs:
     """Read a data set from its zip archive, of which nothing is extracted, or from a folder.
 
@@ -45,6 +46,7 @@ def read_tu(
         progress: Called with the fraction done, from 0 to 1.
         symmetrise: Where the two directions of an edge differ, take the mean of their attributes
             and the smaller of their labels, instead of refusing them.
+        directed: Keep the direction of edges that are listed one way alone.
 
     Raises:
         ValueError: Where the archive is damaged or unsafe, a file is missing, or its lines are
@@ -58,7 +60,9 @@ def read_tu(
         nodes = _columns(files, "node", num_nodes, "nodes")
         edges = _columns(files, "edge", len(ends), f"edges of {files.file('A')}")
         pair_index, pairs = _pairs(files, ends, num_nodes, edges, symmetrise=symmetrise)
-        del ends
+        arcs = torch.from_numpy(ends.T)
+        direction = kept_direction(arcs, pair_index, directed=directed, symmetrise=symmetrise)
+        del ends, arcs
         node_ptr = np.searchsorted(graph_of, np.arange(num_graphs + 1))
         raw = RawGraphs(
             name=files.name,
@@ -68,6 +72,7 @@ def read_tu(
             pairs=pairs,
             targets=targets,
             task=task,
+            direction=direction,
         )
         if progress is not None:
             progress(1.0)

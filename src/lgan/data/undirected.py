@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lgan.data.columns import Columns
+from lgan.graph.edge_features import pair_direction
 
-__all__ = ["undirected_columns"]
+__all__ = ["kept_direction", "undirected_columns"]
 
 # Makes the error for features that differ: which ("labels", "attributes"), the edge, and the
 # first edge between the same nodes.
@@ -62,6 +63,29 @@ def undirected_columns(
             place = int(differ[0, 0])
             raise complaint(part, int(lines[place]), int(first[pair[place]]))
     return pairs, chosen
+
+
+def kept_direction(
+    ends: Tensor, pair_index: NDArray[np.int64], *, directed: bool, symmetrise: bool
+) -> Tensor | None:
+    """The direction of every pair ``[P]`` int8, where it is to be kept.
+
+    Args:
+        ends: The arcs ``[2, M]``.
+        pair_index: Their pairs.
+        directed: Keep it.
+        symmetrise: Whether directions were asked to be forgotten, which contradicts.
+    """
+    if not directed:
+        return None
+    if symmetrise:
+        raise ValueError(
+            "`symmetrise` reads directed graphs as undirected ones and `directed` keeps their "
+            "directions, got both. Choose one."
+        )
+    pairs = torch.from_numpy(pair_index)
+    nodes = int(ends.max()) + 1 if ends.numel() else 0
+    return pair_direction(ends, pairs, nodes).to(torch.int8)
 
 
 def _reduced(chosen: Columns, listed: Columns, pair: Tensor) -> Columns:

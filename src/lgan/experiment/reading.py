@@ -31,6 +31,7 @@ class Reading:
         node_features: Attributes of nodes to read of networkx graphs; all unless given.
         edge_features: Attributes of their edges, likewise.
         symmetrise: Read directed graphs as undirected ones.
+        directed: Keep the direction of their arcs.
         root: Folder for downloads and caches.
         mirror: Folder or address that holds archives.
         seed: Seed of generated sets.
@@ -44,6 +45,7 @@ class Reading:
     node_features: tuple[str, ...] | None = None
     edge_features: tuple[str, ...] | None = None
     symmetrise: bool = False
+    directed: bool = False
     root: str | Path = "data"
     mirror: str | Path | None = None
     seed: int = 0

@@ -15,7 +15,7 @@ from lgan.experiment.settings import Settings
 from lgan.graph import GraphUnion
 from lgan.train import CVResult, OnEpoch, Variant, cross_validate_variants
 from lgan.train.run_lock import run_lock
-from lgan.zoo import KernelSpec, NetworkSpec, model_spec
+from lgan.zoo import MODELS, KernelSpec, ModelSpec, NetworkSpec, model_spec
 
 __all__ = [
     "factory",
@@ -49,10 +49,23 @@ def checked_and_placed(
     """The data set on the device, or where it is if it would not fit there; an error where the
     network cannot do it.
     """
-    check, place = network_spec(settings.model).check, torch.device(device)
-    if check is not None:
-        check(union, settings.flat())
+    spec, place = network_spec(settings.model), torch.device(device)
+    if union.lines.edge_directed:
+        _refuse_direction(settings.model, spec)
+    if spec.check is not None:
+        spec.check(union, settings.flat())
     return _placed(union, place, settings.training.budget_on(place))
+
+
+def _refuse_direction(model: str, spec: ModelSpec) -> None:
+    """Raise an error for a model that would ignore the direction of edges."""
+    if isinstance(spec, NetworkSpec) and "directed" in spec.data_option_names:
+        return
+    able = [n for n, s in MODELS.items() if "directed" in getattr(s, "data_option_names", ())]
+    raise ValueError(
+        f"The model {model!r} does not read the direction of edges, got directed graphs. Choose "
+        f"one that does: {', '.join(able)}; or read them as undirected ones with `symmetrise`."
+    )
 
 
 def _placed(union: GraphUnion, device: torch.device, budget: int) -> GraphUnion:
@@ -171,6 +184,8 @@ def run_kernel(
 
     spec = model_spec(settings.model)
     assert isinstance(spec, KernelSpec)
+    if raw.direction is not None:
+        _refuse_direction(settings.model, spec)
     labels, _ = node_features(raw, settings.features)
     if labels.is_floating_point():
         raise ValueError(

@@ -142,9 +142,12 @@ def _ask(
     if reads_lines(model):
         lines = EgoLines.from_pairs(pair_index, start)
         if len(features) == len(kept):
-            categories = kept[0][0].lines.edge_categories
+            first = kept[0][0].lines
             rows = torch.arange(pair_index.size(1), device=pair_index.device)
-            lines = lines.with_edges(EdgeFeatures(torch.cat(features), rows, categories))
+            table = torch.cat(features)
+            lines = lines.with_edges(
+                EdgeFeatures(table, rows, first.edge_categories, first.edge_directed)
+            )
         data.lines = lines.coded(pair_code_of(model))
     outputs = as_members(outputs_of(model, data), num_members(model))
     if outputs.size(1) != len(sizes):
@@ -164,8 +167,8 @@ def _tiled(x: Tensor | None, nodes: Tensor) -> Tensor:
 
 
 def _edge_features(lines: EgoLines, pairs: Tensor) -> Tensor | None:
-    """The features of some edges ``[p, m]``, where there are any."""
-    table = lines.edge_table
+    """The features and direction of some edges, where there are any."""
+    table = lines.edge_part
     if table is None:
         return None
     return table[pairs if lines.pair_rows is None else lines.pair_rows[pairs].long()]

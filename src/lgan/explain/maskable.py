@@ -182,8 +182,7 @@ class MaskableUnion:
             multiplicity=lines.multiplicity.repeat(copies),
             pair_table=table,
             pair_rows=None if rows is None else rows.repeat(copies),
-            edge_columns=lines.edge_columns,
-            edge_categories=lines.edge_categories,
+            **lines.edge_layout,
             _trusted=True,
         )
         x = self.batch.x
@@ -287,6 +286,4 @@ def _carried(lines: Sequence[EgoLines]) -> dict[str, Any]:
               for e in lines if e.pair_table is not None]  # fmt: skip
     if not tables or len(tables) < len(lines):
         return {}
-    first = lines[0]
-    kept = {"edge_columns": first.edge_columns, "edge_categories": first.edge_categories}
-    return {**kept, "pair_table": torch.cat(tables)}
+    return {**lines[0].edge_layout, "pair_table": torch.cat(tables)}

@@ -17,6 +17,7 @@ from lgan.graph.edges import INDICES, check_ids, check_integers, undirected_pair
 __all__ = [
     "REBUILD",
     "check_cells",
+    "check_direction",
     "check_edges",
     "check_lines",
     "check_lines_in_graphs",
@@ -128,6 +129,14 @@ def check_table(table: Tensor, rows: Tensor | None, pairs: int) -> None:
             f"`pair_code` and `pair_attr` must hold a row for each of {pairs} pairs, got {got}. "
             f"{REBUILD}"
         )
+
+
+def check_direction(direction: Tensor, pairs: int) -> None:
+    """Raise an error unless every pair has one of the directions -1, 0, 1."""
+    check_integers("pair_direction", direction, (pairs,), remedy=REBUILD)
+    # Looked at on the CPU alone: elsewhere the look would wait for the device.
+    if direction.device.type == "cpu" and pairs and int(direction.abs().max()) > 1:
+        raise ValueError(f"`pair_direction` must hold -1, 0 or 1, got others. {REBUILD}")
 
 
 def _check_mask(name: str, mask: Tensor | None, size: int) -> None:

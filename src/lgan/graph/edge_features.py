@@ -1,12 +1,12 @@
 """Features of edges, from the columns of an ``edge_index`` to undirected pairs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
 
-__all__ = ["EdgeFeatures", "EdgeReduce", "check_edge_attr", "pair_attr"]
+__all__ = ["EdgeFeatures", "EdgeReduce", "check_edge_attr", "pair_attr", "pair_direction"]
 
 EdgeReduce = Literal["mean", "min", "max"]
 
@@ -19,19 +19,62 @@ class EdgeFeatures:
         table: Distinct rows ``[U, m]``, numbers of categories or real values.
         rows: The row of every pair ``[P]`` int64.
         categories: Whether the columns are numbers of categories.
+        directed: Whether a last column holds the direction of a pair, see :func:`pair_direction`.
     """
 
     table: Tensor
     rows: Tensor
     categories: bool = False
+    directed: bool = False
 
     @staticmethod
-    def of(attr: Tensor) -> "EdgeFeatures":
-        """The features of pairs as :func:`pair_attr` has them, ``[P]`` or ``[P, m]``."""
+    def of(attr: Tensor | None, direction: Tensor | None = None) -> "EdgeFeatures":
+        """The features of pairs as :func:`pair_attr` has them, ``[P]`` or ``[P, m]``, and their
+        direction ``[P]``; one of the two may be missing.
+        """
+        if attr is None:
+            assert direction is not None
+            nothing = torch.zeros(1, 0, device=direction.device)
+            return EdgeFeatures(nothing, torch.zeros_like(direction).long()).with_direction(
+                direction
+            )
+        categories = not attr.is_floating_point()
         columns = attr[:, None] if attr.dim() == 1 else attr
         table, rows = torch.unique(columns, dim=0, return_inverse=True)
-        categories = not attr.is_floating_point()
-        return EdgeFeatures(table.float() if categories else table, rows, categories)
+        found = EdgeFeatures(table.float() if categories else table, rows, categories)
+        return found if direction is None else found.with_direction(direction)
+
+    @property
+    def columns(self) -> int:
+        """Features of an edge, its direction not among them."""
+        return self.table.size(1) - self.directed
+
+    def with_direction(self, direction: Tensor) -> "EdgeFeatures":
+        """The same features, beside the direction of every pair ``[P]``."""
+        assert not self.directed
+        key, rows = torch.unique(self.rows * 3 + direction.long() + 1, return_inverse=True)
+        signs = (key % 3 - 1).to(self.table.dtype)[:, None]
+        table = torch.cat([self.table[key // 3], signs], 1)
+        return replace(self, table=table, rows=rows, directed=True)
+
+    def turned(self, which: Tensor) -> "EdgeFeatures":
+        """The same features with the ends of some pairs ``[P]`` exchanged."""
+        if not self.directed:
+            return self
+        direction = self.table[self.rows, -1].long()
+        plain = replace(self, table=self.table[:, :-1], directed=False)
+        return plain.with_direction(torch.where(which, -direction, direction))
+
+    def kinds(self) -> Tensor:
+        """A number for every pair, equal where features are ``[P]``; where the pairs have a
+        direction, as either end sees it ``[2, P]``.
+        """
+        if not self.directed:
+            return self.rows
+        each = self.table[self.rows]
+        views = torch.cat([each, torch.cat([each[:, :-1], -each[:, -1:]], 1)])
+        ids: Tensor = torch.unique(views, dim=0, return_inverse=True)[1]
+        return ids.view(2, -1)
 
 
 def check_edge_attr(edge_attr: Any, edges: int, name: str = "edge_attr") -> Tensor:
@@ -126,3 +169,24 @@ def pair_attr(
     rule = {"min": "amin", "max": "amax"}.get(reduce, reduce)
     zero = attr.new_zeros(out.shape)
     return zero.scatter_reduce(0, place, attr, rule, include_self=False)
+
+
+def pair_direction(edge_index: Tensor, pair_index: Tensor, num_nodes: int) -> Tensor:
+    """Which way the arcs of a directed graph go: 1 from the first node of a pair to the second
+    alone, -1 back alone, 0 both ways ``[P]`` int64. Loops are left out.
+
+    Args:
+        edge_index: Arcs ``[2, E]``, from the first row to the second.
+        pair_index: Every undirected edge once, as ``undirected_pairs`` returns them.
+        num_nodes: Number of nodes.
+
+    Example:
+        >>> arcs = torch.tensor([[0, 2, 2, 3], [1, 1, 3, 2]])
+        >>> pair_direction(arcs, torch.tensor([[0, 1, 2], [1, 2, 3]]), num_nodes=4)
+        tensor([ 1, -1,  0])
+    """
+    u, v = edge_index.long()
+    (low, high), arcs = pair_index.long(), u * num_nodes + v
+    there = torch.isin(low * num_nodes + high, arcs)
+    back = torch.isin(high * num_nodes + low, arcs)
+    return there.long() - back.long()

@@ -7,13 +7,13 @@ is the incidence ``B_t`` of nodes and pairs and the second, ``B_n``, says which 
 """
 
 from dataclasses import InitVar, dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from lgan.graph.checks import check_edges, check_lines, check_pairs, check_table
+from lgan.graph.checks import check_direction, check_edges, check_lines, check_pairs, check_table
 from lgan.graph.edge_features import EdgeFeatures, check_edge_attr
 from lgan.graph.edges import check_integers, undirected_pairs
 from lgan.graph.pair_codes import code_features, knot_weights, pair_codes, spread_channels
@@ -44,17 +44,20 @@ class EgoLines(Incidence):
 
     Attributes:
         pair_table: What the pairs carry, each distinct row once ``[U, c + m]``: structural codes,
-            then features of the edge.
+            then features of the edge, then its direction where it has one.
         pair_rows: Row of the table for every pair ``[P]`` int32; ``None`` where the table has one
             row for every pair.
-        edge_columns: How many of the last columns ``m`` are features of the edge.
+        edge_columns: How many columns ``m`` are features of the edge.
         edge_categories: Whether these are numbers of categories, which a layer reads one-hot.
+        edge_directed: Whether one more column, the last, is the direction of the pair
+            (:func:`lgan.graph.edge_features.pair_direction`).
     """
 
     pair_table: Tensor | None = None
     pair_rows: Tensor | None = None
     edge_columns: int = 0
     edge_categories: bool = False
+    edge_directed: bool = False
     _trusted: InitVar[bool] = False
 
     def __post_init__(self, _trusted: bool) -> None:
@@ -151,19 +154,21 @@ class EgoLines(Incidence):
                 merged.
         """
         check_pairs(pair_index, num_nodes)
-        kind = None if edges is None else edges.rows
+        kind = None if edges is None else edges.kinds()
         node_class = twin_classes(pair_index, num_nodes, x, kind)
         size = torch.bincount(node_class)
         classes = size.numel()
         if classes == num_nodes:
             lines = EgoLines.from_pairs(pair_index, num_nodes)
             return (lines if edges is None else lines.with_edges(edges)), node_class
-        low, high = torch.sort(node_class[pair_index], dim=0).values
+        ends = node_class[pair_index]
+        low, high = torch.sort(ends, dim=0).values
         key, merged = torch.unique(low * classes + high, return_inverse=True)
         lines = EgoLines.from_pairs(
             torch.stack([key // classes, key % classes]), classes, multiplicity=size
         )
         if edges is not None:
+            edges = edges.turned(ends[0] > ends[1])
             rows = edges.rows.new_empty(len(key))
             rows[merged] = edges.rows  # edges of one pair have equal features
             lines = lines.with_edges(replace(edges, rows=rows))
@@ -183,14 +188,7 @@ class EgoLines(Incidence):
             )
         stored = {field: getattr(data, field) for field in FIELDS}
         nodes = data.multiplicity.numel() if isinstance(data.multiplicity, Tensor) else 0
-        table, columns, categories = _carried(data)
-        lines = EgoLines(
-            num_nodes=nodes,
-            **stored,
-            pair_table=table,
-            edge_columns=columns,
-            edge_categories=categories,
-        )
+        lines = EgoLines(num_nodes=nodes, **stored, **_carried(data))
         if getattr(data, "edge_index", None) is not None:
             check_edges(data.edge_index, lines)
         return lines
@@ -215,13 +213,14 @@ class EgoLines(Incidence):
             self,
             pair_table=edges.table,
             pair_rows=edges.rows.to(torch.int32),
-            edge_columns=edges.table.size(1),
+            edge_columns=edges.columns,
             edge_categories=edges.categories,
+            edge_directed=edges.directed,
         )
 
     def _joined(self, codes: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
         """The distinct rows of codes and of features of the edges, and those of the pairs."""
-        edges = self.edge_table
+        edges = self.edge_part
         if edges is None:
             return codes, rows.to(torch.int32)
         number, own = max(edges.size(0), 1), self.pair_rows
@@ -233,16 +232,44 @@ class EgoLines(Incidence):
     @property
     def code_table(self) -> Tensor | None:
         """The structural codes of the rows of the table ``[U, c]``, where there are any."""
-        if self.pair_table is None or self.pair_table.size(1) == self.edge_columns:
+        if self.pair_table is None or not self._codes:
             return None
-        return self.pair_table[:, : self.pair_table.size(1) - self.edge_columns]
+        return self.pair_table[:, : self._codes]
 
     @property
     def edge_table(self) -> Tensor | None:
         """The features of the edges in the rows of the table ``[U, m]``, where there are any."""
         if self.pair_table is None or not self.edge_columns:
             return None
-        return self.pair_table[:, self.pair_table.size(1) - self.edge_columns :]
+        return self.pair_table[:, self._codes : self._codes + self.edge_columns]
+
+    @property
+    def edge_part(self) -> Tensor | None:
+        """Features and direction of the edges in the rows of the table, where there are any."""
+        if self.pair_table is None or self.pair_table.size(1) == self._codes:
+            return None
+        return self.pair_table[:, self._codes :]
+
+    @property
+    def _codes(self) -> int:
+        assert self.pair_table is not None
+        return self.pair_table.size(1) - self.edge_columns - self.edge_directed
+
+    @property
+    def direction(self) -> Tensor | None:
+        """Which way the arcs between the nodes of every pair go ``[P]``: 1 from the first to the
+        second alone, -1 back alone, 0 both ways; nothing where the graph is undirected.
+        """
+        if self.pair_table is None or not self.edge_directed:
+            return None
+        column = self.pair_table[:, -1]
+        return column if self.pair_rows is None else column[self.pair_rows]
+
+    @property
+    def edge_layout(self) -> dict[str, Any]:
+        """What the last columns of the table are, as fields of another structure."""
+        names = ("edge_columns", "edge_categories", "edge_directed")
+        return {name: getattr(self, name) for name in names}
 
     def table_of(self, pairs: Tensor) -> dict[str, Any]:
         """What some pairs ``[p]`` carry, as fields of another structure.
@@ -252,7 +279,7 @@ class EgoLines(Incidence):
         """
         if self.pair_table is None:
             return {}
-        kept = {"edge_columns": self.edge_columns, "edge_categories": self.edge_categories}
+        kept = self.edge_layout
         if self.pair_rows is None:
             return {**kept, "pair_table": self.pair_table[pairs]}
         rows = self.pair_rows[pairs]
@@ -390,17 +417,30 @@ class EgoLines(Incidence):
         ).coalesce()
 
 
-def _carried(data: Any) -> tuple[Tensor | None, int, bool]:
-    """What the pairs of a PyG graph carry: codes and features of edges side by side."""
-    codes, edges = getattr(data, "pair_code", None), getattr(data, "pair_attr", None)
-    if edges is None:
-        return codes, 0, False
-    pairs = data.pair_index
-    edges = check_edge_attr(edges, pairs.size(-1) if isinstance(pairs, Tensor) else 0, "pair_attr")
-    rows = edges[:, None] if edges.dim() == 1 else edges
-    categories = not rows.is_floating_point()
-    if codes is None:
-        return (rows.float() if categories else rows), rows.size(1), categories
-    check_table(codes, None, len(rows))
-    dtype = codes.dtype if categories else torch.promote_types(codes.dtype, rows.dtype)
-    return torch.cat([codes.to(dtype), rows.to(dtype)], 1), rows.size(1), categories
+def _carried(data: Any) -> dict[str, Any]:
+    """What the pairs of a PyG graph carry, side by side, as fields of the structure."""
+    fields = (getattr(data, name, None) for name in ("pair_code", "pair_attr", "pair_direction"))
+    codes, edges, direction = fields
+    if edges is None and direction is None:
+        return {"pair_table": codes}
+    pairs = data.pair_index.size(-1) if isinstance(data.pair_index, Tensor) else 0
+    parts, categories = [], False
+    if codes is not None:
+        check_table(codes, None, pairs)
+        parts.append(codes)
+    if edges is not None:
+        edges = check_edge_attr(edges, pairs, "pair_attr")
+        edges = edges[:, None] if edges.dim() == 1 else edges
+        categories = not edges.is_floating_point()
+        parts.append(edges)
+    if direction is not None:
+        check_direction(direction, pairs)
+        parts.append(direction[:, None])
+    real = [part.dtype for part in parts if part.is_floating_point()] or [torch.float32]
+    dtype = reduce(torch.promote_types, real)
+    return {
+        "pair_table": torch.cat([part.to(dtype) for part in parts], 1),
+        "edge_columns": 0 if edges is None else edges.size(1),
+        "edge_categories": categories,
+        "edge_directed": direction is not None,
+    }

@@ -22,7 +22,8 @@ def twin_classes(
         pair_index: Pairs ``[2, P]`` as ``undirected_pairs`` returns them.
         num_nodes: Number of nodes.
         x: Features, ``[num_nodes]`` category ids or ``[num_nodes, F]``.
-        edge_kind: Features of the pairs, ``[P]`` numbers from 0 on of equal ones.
+        edge_kind: Features of the pairs, ``[P]`` numbers from 0 on of equal ones; ``[2, P]`` where
+            the first node of a pair and the second see different ones. Twins see the same.
 
     Example:
         >>> paw = torch.tensor([[0, 0, 1, 2], [1, 2, 2, 3]])  # a triangle 012 with a tail 23
@@ -37,12 +38,13 @@ def twin_classes(
     row, col = torch.cat([u, v, nodes]), torch.cat([v, u, nodes])
     order = torch.argsort(row * num_nodes + col)
     row, col = row[order], col[order]
-    inside = torch.ones_like(u) if edge_kind is None else edge_kind.long() + 1
-    kind = torch.cat([inside, inside, torch.zeros_like(nodes)])[order]  # 0: a node with itself
+    seen = torch.ones_like(u) if edge_kind is None else edge_kind.long() + 1
+    inside, from_v = seen if seen.dim() == 2 else (seen, seen)
+    kind = torch.cat([inside, from_v, torch.zeros_like(nodes)])[order]  # 0: a node with itself
     ptr = lengths_to_ptr(torch.bincount(row, minlength=num_nodes))
     own = ptr.diff() if x is None else _joint(ptr.diff(), _row_ids(x))
     # In most graphs most edges have ends that differ already.
-    alike = (own[u] == own[v]).nonzero().squeeze(1)
+    alike = ((own[u] == own[v]) & (inside == from_v)).nonzero().squeeze(1)
     u, v, inside = u[alike], v[alike], inside[alike]
 
     generator = torch.Generator().manual_seed(0x7E1)

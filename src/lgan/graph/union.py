@@ -243,7 +243,7 @@ class GraphUnion:
         """Everything that :meth:`from_tensors` needs, as tensors by name."""
         numbers = (
             self.num_features, self.num_classes, self.original_nodes,
-            self.lines.edge_columns, int(self.lines.edge_categories),
+            *(int(value) for value in self.lines.edge_layout.values()),
         )  # fmt: skip
         stored = {"x": self.x, "y": self.y, "node_ptr": self.node_ptr}
         stored["numbers"] = torch.tensor(numbers)
@@ -261,14 +261,15 @@ class GraphUnion:
         for key in ("x", "y", "node_ptr", "numbers", *FIELDS):
             if not isinstance(stored.get(key), Tensor):
                 raise ValueError(f"The data set has no tensor `{key}`. Prepare it again.")
-        check_integers("numbers", stored["numbers"], (5,), remedy="Prepare the data set again.")
-        num_features, num_classes, original_nodes, columns, categories = stored["numbers"].tolist()
+        check_integers("numbers", stored["numbers"], (6,), remedy="Prepare the data set again.")
+        num_features, num_classes, original_nodes, columns, *flags = stored["numbers"].tolist()
         kept: dict[str, Any] = {n: stored[n] for n in (*FIELDS, *CARRIED) if n in stored}
         lines = EgoLines(
             num_nodes=stored["multiplicity"].numel(),
             **kept,
             edge_columns=columns,
-            edge_categories=bool(categories),
+            edge_categories=bool(flags[0]),
+            edge_directed=bool(flags[1]),
         )
         return GraphUnion(
             x=stored["x"],

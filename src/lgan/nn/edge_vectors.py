@@ -6,7 +6,7 @@ from torch.nn import functional as F
 
 from lgan.graph import EgoLines
 
-__all__ = ["EdgeDim", "check_edge_columns", "edge_channels", "edge_vectors"]
+__all__ = ["EdgeDim", "check_direction", "check_edge_columns", "edge_channels", "edge_vectors"]
 
 # Categories of `edge_attr [E]` or columns of real vectors; a tuple for categories `[E, c]`.
 EdgeDim = int | tuple[int, ...]
@@ -49,6 +49,20 @@ def check_edge_columns(lines: EgoLines, edge_dim: EdgeDim | None) -> None:
             f"The model reads features of edges ({wanted}), and those of the graph are "
             f"{_shown(columns, categories)}. Set `edge_dim` to the number of categories of "
             "integer `edge_attr` [E], a tuple of them for [E, c], or the columns of real [E, d]."
+        )
+
+
+def check_direction(lines: EgoLines, *, directed: bool) -> None:
+    """Raise an error unless a layer reads the direction of arcs, or there is none to read."""
+    if lines.edge_directed and not directed:
+        raise ValueError(
+            "The edges of the graph have a direction and the model does not read it. Build it with "
+            "`directed=True`, or prepare the graph as an undirected one."
+        )
+    if directed and not lines.edge_directed and lines.num_pairs:
+        raise ValueError(
+            "The model reads the direction of arcs (`directed=True`) and the graph has none. "
+            "Prepare it with `lgan.EgoLineGraph(directed=True)` or `lgan.load(directed=True)`."
         )
 
 

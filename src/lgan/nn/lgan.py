@@ -45,6 +45,7 @@ class LGAN(nn.Module):
         norm: ``"batch"`` (the paper), ``"layer"`` or ``"none"``, see :class:`LGANConv`.
         edge_dim: Features of an edge, see :class:`LGANConv`: number of categories, a tuple of
             them, or columns of real vectors.
+        directed: Read the direction of arcs, see :class:`LGANConv`.
         readout: ``"sum"``, ``"mean"`` or ``"max"`` over the nodes of a graph, or several of them
             side by side, such as ``"sum+mean"``.
         head_layers: Linear maps behind the read-out, with ReLU between them: 1 is a linear
@@ -80,6 +81,7 @@ class LGAN(nn.Module):
         squash: bool = False,
         norm: Norm = "batch",
         edge_dim: EdgeDim | None = None,
+        directed: bool = False,
         readout: str = "sum",
         head_layers: int = 1,
         dropout: float = 0.0,
@@ -96,6 +98,7 @@ class LGAN(nn.Module):
         self.out_channels = out_channels
         self.include_input = include_input
         self.edge_dim = edge_dim
+        self.directed = directed
         self.readout = readout_names(readout)
         self.convs = nn.ModuleList(
             LGANConv(
@@ -110,6 +113,7 @@ class LGAN(nn.Module):
                 squash=squash,
                 norm=norm,
                 edge_dim=edge_dim,
+                directed=directed,
             )
             for layer in range(num_layers)
         )

@@ -7,10 +7,17 @@ from torch import Tensor, nn
 
 from lgan import ops
 from lgan.graph import EdgeFeatures, EgoLines
-from lgan.graph.edge_features import EdgeReduce, pair_attr
+from lgan.graph.edge_features import EdgeReduce, pair_attr, pair_direction
 from lgan.graph.pair_codes import code_channels, spread, spread_channels
+from lgan.nn.direction import Direction
 from lgan.nn.eager import eager
-from lgan.nn.edge_vectors import EdgeDim, check_edge_columns, edge_channels, edge_vectors
+from lgan.nn.edge_vectors import (
+    EdgeDim,
+    check_direction,
+    check_edge_columns,
+    edge_channels,
+    edge_vectors,
+)
 from lgan.nn.features import check_finite, check_node_weight, checked_features
 from lgan.nn.linear import EVERYTHING, Linear, check_categories
 from lgan.nn.norm import BatchNorm, LayerNorm, NoNorm, Norm, norm_layer
@@ -73,6 +80,8 @@ class LGANConv(nn.Module):
         edge_reduce: Rule for edges of one pair that disagree in their features, the two
             directions among them: ``"mean"``, ``"min"`` or ``"max"``. Without a rule that is an
             error.
+        directed: Read the direction of arcs, see :class:`lgan.nn.direction.Direction`. Such a
+            layer runs by its operations, not as one compiled function.
         cached: Keep the structure built from the first ``edge_index``, for a graph that stays.
 
     Shapes:
@@ -101,6 +110,7 @@ class LGANConv(nn.Module):
         norm: Norm = "batch",
         edge_dim: EdgeDim | None = None,
         edge_reduce: EdgeReduce | None = None,
+        directed: bool = False,
         cached: bool = False,
     ) -> None:
         super().__init__()
@@ -137,6 +147,7 @@ class LGANConv(nn.Module):
         self.edge = None
         if edge_dim is not None:
             self.edge = Linear(edge_channels(edge_dim), both, bias=False)
+        self.direction = Direction(in_channels, both, edge_dim) if directed else None
         self.gate = Linear(2 * width, width) if fusion == "gate" else None
         biased = norm != "batch"
         self.fuse = Linear(both if fusion == "concat" else width, width, bias=biased)
@@ -149,7 +160,7 @@ class LGANConv(nn.Module):
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
         for module in self.children():
-            if isinstance(module, Linear | BatchNorm | LayerNorm | NoNorm):
+            if isinstance(module, Linear | BatchNorm | LayerNorm | NoNorm | Direction):
                 module.reset_parameters()
         self._lines = None
 
@@ -194,6 +205,7 @@ class LGANConv(nn.Module):
         """
         weight = self.pair.weight
         able = self.fusion == "concat" and self.branches != "neighbour" and lines.mask is None
+        able = able and self.direction is None
         if not able or not ops.compiled(weight) or x.dim() > weight.dim():
             return "operations"
         if self.training:
@@ -260,23 +272,32 @@ class LGANConv(nn.Module):
             check_finite(x)
             lines = EgoLines.from_edge_index(edge_index, num_nodes)
             self._lines = lines if self.cached else None
+        attr = direction = None
         if edge_attr is not None:
-            found = pair_attr(
+            attr = pair_attr(
                 edge_index, edge_attr, lines.pair_index, num_nodes, reduce=self.edge_reduce
             )
-            lines = lines.with_edges(EdgeFeatures.of(found))
+        if self.direction is not None:
+            direction = pair_direction(edge_index, lines.pair_index, num_nodes)
+        if attr is not None or direction is not None:
+            lines = lines.with_edges(EdgeFeatures.of(attr, direction))
         return lines.coded(self.pair_code)
 
     def _aggregate(self, x: Tensor, lines: EgoLines) -> Tensor:
         """``(T ‖ S)``, or ``T`` alone where the graph has no triangle and ``S`` is zero."""
         width = self.out_channels
-        a = self.pair(x, columns=slice(width) if self._no_neighbour_branch(lines) else EVERYTHING)
-        if self.comb == "linear" and self.code is None and self.edge is None:
+        columns = slice(width) if self._no_neighbour_branch(lines) else EVERYTHING
+        a = self.pair(x, columns=columns)
+        if self.comb == "linear" and not (self.code or self.edge or self.direction):
             return ops.linear_sum(a, lines, width)
-        return ops.ego_sum(
-            a, lines, width, table=self._offsets(lines, a.dtype), code=lines.pair_rows,
-            relu=self.comb == "deepsets",
-        )  # fmt: skip
+        table, code = self._offsets(lines, a.dtype), lines.pair_rows
+        if self.direction is not None:
+            a = a + self.direction.of_nodes(lines, a.dtype, columns)
+            turned = self.direction.of_pairs(x, lines, a.dtype, columns)
+            if table is not None and code is not None:
+                table = table.index_select(-2, code)
+            table, code = turned if table is None else turned + table, None
+        return ops.ego_sum(a, lines, width, table=table, code=code, relu=self.comb == "deepsets")
 
     def _offsets(self, lines: EgoLines, dtype: torch.dtype) -> Tensor | None:
         """What the rows of the table add to the pairs that carry them ``[*, U, 2 · width or
@@ -318,6 +339,7 @@ class LGANConv(nn.Module):
                 f"`lgan.EgoLineGraph(pair_code={self.pair_code!r})`."
             )
         check_edge_columns(lines, self.edge_dim)
+        check_direction(lines, directed=self.direction is not None)
 
     def _fuse(self, both: Tensor) -> Tensor:
         fused: Tensor
@@ -349,5 +371,5 @@ class LGANConv(nn.Module):
             f"residual={self.residual is not None}, comb={self.comb!r}, fusion={self.fusion!r}, "
             f"branches={self.branches!r}, pair_code={self.pair_code!r}, "
             f"code_map={self.code_map!r}, squash={self.squash}, norm={self.norm.kind!r}, "
-            f"edge_dim={self.edge_dim})"
+            f"edge_dim={self.edge_dim}, directed={self.direction is not None})"
         )

@@ -34,7 +34,8 @@ def graph_keys(raw: RawGraphs) -> Tensor:
         numbers = (
             raw.nodes.numbers[own].numpy().tobytes() + raw.pairs.numbers[edges].numpy().tobytes()
         )
-        keys.append(_key(ends + text.encode() + numbers))
+        arrows = b"" if raw.direction is None else raw.direction[edges].numpy().tobytes()
+        keys.append(_key(ends + text.encode() + numbers + arrows))
     return torch.tensor(keys, dtype=torch.int64)
 
 

@@ -83,6 +83,7 @@ class Predictor:
         for what, gives, reads in (
             ("features", encoder.num_features, stored.in_channels),
             ("features of an edge", encoder.num_edge_features, stored.options.get("edge_dim", 0)),
+            ("directions", int(encoder.directed), int(stored.options.get("directed", False))),
         ):
             if gives != reads:
                 raise ValueError(f"its encoder gives {gives} {what}, the network reads {reads}")
@@ -280,6 +281,8 @@ class Predictor:
         how: dict[str, Any] = {"targets": [], **reading}
         if self.encoder.featuriser is not None:
             how["molecules"] = MoleculeFeatures.from_json(self.encoder.featuriser)
+        if self.encoder.directed:
+            how["directed"] = True
         raw = load_raw(source, **how)
         if raw.name in DATASETS:  # whose labels are numbers that mean something there alone
             stored = self.checkpoint

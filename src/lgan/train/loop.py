@@ -91,6 +91,12 @@ def train_together(
             f"and the model {type(models[0]).__name__} reads none. Build it with "
             "`edge_dim=union.num_edge_features`, or load with `edge_features='none'`."
         )
+    if union.lines.edge_directed and not getattr(models[0], "directed", False):
+        raise ValueError(
+            f"The edges of {union.name or 'the data set'} have a direction and the model "
+            f"{type(models[0]).__name__} does not read it. Build `lgan.LGAN` with `directed=True`, "
+            "or load with `symmetrise=True`."
+        )
     model = stack(models).to(device).train()
     rates = torch.tensor([v.config.lr for v in chosen], dtype=torch.float64)
     decays = torch.tensor([v.config.weight_decay for v in chosen], dtype=torch.float64)

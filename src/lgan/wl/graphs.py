@@ -156,6 +156,11 @@ def _row_labels(rows: Tensor) -> Colours:
 
 def _pair_labels(lines: EgoLines) -> Colours:
     """The label of every pair of a union: its features of edges, whatever codes it carries."""
+    if lines.edge_directed:
+        raise ValueError(
+            "The tests read undirected graphs, got a union whose edges have a direction. Load it "
+            "with `symmetrise=True`."
+        )
     if lines.edge_table is None:
         return np.zeros(lines.num_pairs, np.int64)
     labels = _row_labels(lines.edge_table)

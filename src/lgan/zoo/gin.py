@@ -12,7 +12,7 @@ from lgan.nn.dropout import Dropout
 from lgan.nn.linear import Linear, one_hot
 from lgan.nn.norm import Norm, norm_layer
 from lgan.nn.readout import readout_names, skip_cat
-from lgan.zoo.plain_graph import pointers, refuse_merged_twins
+from lgan.zoo.plain_graph import pointers, refuse_prepared
 
 __all__ = ["GIN"]
 
@@ -84,7 +84,7 @@ class GIN(nn.Module):
     def forward(self, data: Any) -> Tensor:
         """Outputs for every graph of a batch."""
         x = data.x
-        refuse_merged_twins(data)
+        refuse_prepared(data)
         ptr = pointers(data)
         multiplicity = torch.ones(x.size(0), device=x.device)
         weight = getattr(data, "node_weight", None)

@@ -10,7 +10,7 @@ from torch import Tensor
 from lgan import ops
 from lgan.graph import EgoLines, graph_ptr, undirected_pairs
 
-__all__ = ["PlainGraph", "pointers", "refuse_merged_twins"]
+__all__ = ["PlainGraph", "pointers", "refuse_prepared"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class PlainGraph:
     @staticmethod
     def of(data: Any, dtype: torch.dtype) -> "PlainGraph":
         """The edges of a PyG ``Data`` or ``Batch``, or of a batch of a :class:`lgan.GraphUnion`."""
-        refuse_merged_twins(data)
+        refuse_prepared(data)
         lines = getattr(data, "lines", None)
         if isinstance(lines, EgoLines):
             return PlainGraph(pointers(data), lines, dtype)
@@ -71,8 +71,16 @@ def pointers(data: Any) -> Tensor:
     return graph_ptr(data, data.x.size(0), data.x.device)
 
 
-def refuse_merged_twins(data: Any) -> None:
-    """Raise an error for a graph of twin classes, which these networks would misread."""
+def refuse_prepared(data: Any) -> None:
+    """Raise an error for a graph of twin classes, which these networks would misread, and for one
+    with directions, which they would ignore.
+    """
+    lines = getattr(data, "lines", None)
+    if getattr(lines, "edge_directed", getattr(data, "pair_direction", None) is not None):
+        raise ValueError(
+            "The network reads edges without direction, got a graph whose edges have one. Load it "
+            "with `symmetrise=True`, or use `lgan.LGAN(directed=True)`."
+        )
     twins = getattr(data, "multiplicity", None)
     # Looked at on the CPU alone: elsewhere the look would make the host wait for the device.
     if twins is not None and twins.device.type == "cpu" and bool((twins > 1).any()):

@@ -97,6 +97,12 @@ def edge_columns(union: GraphUnion, options: Options) -> Options:
     return {"edge_dim": union.num_edge_features} if union.num_edge_features else {}
 
 
+def edges_and_direction(union: GraphUnion, options: Options) -> Options:
+    """The features of an edge that a data set has, and whether its edges have a direction."""
+    directed = {"directed": True} if union.lines.edge_directed else {}
+    return {**edge_columns(union, options), **directed}
+
+
 MODELS: dict[str, ModelSpec] = {
     "lgan": NetworkSpec(
         build=LGAN,
@@ -105,8 +111,8 @@ MODELS: dict[str, ModelSpec] = {
         compress=True,
         triangles=True,
         captured=True,
-        data_options=edge_columns,
-        data_option_names=("edge_dim",),
+        data_options=edges_and_direction,
+        data_option_names=("edge_dim", "directed"),
     ),
     "lgan-res": NetworkSpec(
         build=partial(LGAN, residual=True),
@@ -115,8 +121,8 @@ MODELS: dict[str, ModelSpec] = {
         compress=True,
         triangles=True,
         captured=True,
-        data_options=edge_columns,
-        data_option_names=("edge_dim",),
+        data_options=edges_and_direction,
+        data_option_names=("edge_dim", "directed"),
     ),
     "lgan-code": NetworkSpec(
         build=LGAN,
@@ -125,8 +131,8 @@ MODELS: dict[str, ModelSpec] = {
         compress=True,
         triangles=True,
         captured=True,
-        data_options=edge_columns,
-        data_option_names=("edge_dim",),
+        data_options=edges_and_direction,
+        data_option_names=("edge_dim", "directed"),
         defaults={"residual": True, "pair_code": "full"},
     ),
     "gin": NetworkSpec(
