@@ -13,6 +13,7 @@ import lgan
 import reference
 from lgan.explain.maskable import MaskableGraph, MaskableUnion
 from lgan.explain.masking import evaluating, masked_outputs
+from lgan.train.stack import stack
 from lgan.zoo import GIN, MODELS
 from stacks import build_stack
 
@@ -143,6 +144,33 @@ def test_masks_of_zoo_networks_equal_deleting_edges(name):
     got = masked_outputs(model, union, masks.double())
     for mask, outputs in zip(masks, got, strict=True):
         torch.testing.assert_close(outputs, model(without(data, mask)), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_masks_of_gine_equal_deleting_edges_with_their_features(real):
+    data = graph()
+    low, high = data.edge_index.min(0).values, data.edge_index.max(0).values
+    kind = (low + 2 * high) % 4
+    data.edge_attr = torch.nn.functional.one_hot(kind, 4).double() if real else kind
+    torch.manual_seed(0)
+    members = [MODELS["gin"].build(data.x.size(1), 4, 2, edge_dim=4).double() for _ in range(2)]
+    union = MaskableUnion.of([MaskableGraph.of(data)])
+    masks = torch.rand(3, union.num_pairs, generator=torch.Generator().manual_seed(1)) < 0.6
+    masks[0] = True
+    stacked = stack(members).eval()
+    together = masked_outputs(stacked, union, masks.double().expand(2, -1, -1))
+    for model, other in zip(members, together, strict=True):
+        got = masked_outputs(model.eval(), union, masks.double())
+        torch.testing.assert_close(got, other)
+        for mask, outputs in zip(masks, got, strict=True):
+            kept = union.to_columns(mask.double()) > 0
+            rest = Data(
+                x=data.x, edge_index=data.edge_index[:, kept], edge_attr=data.edge_attr[kept]
+            )
+            torch.testing.assert_close(outputs, model(rest), rtol=1e-10, atol=1e-10)
+    found = lgan.attribute(stacked, data)  # the consensus also takes edges away
+    assert found.complete
+    assert float(found.edge_spread.max()) > 0
 
 
 CODED = {"pair_code": "full", "num_layers": 2}

@@ -139,15 +139,17 @@ def _ask(
         if question.degrees is not None:
             degree = torch.bincount(pair_index.flatten(), minlength=start)
             data.x = question.degrees(data.x, degree)
-    if reads_lines(model):
-        lines = EgoLines.from_pairs(pair_index, start)
-        if len(features) == len(kept):
-            first = kept[0][0].lines
-            rows = torch.arange(pair_index.size(1), device=pair_index.device)
-            table = torch.cat(features)
-            lines = lines.with_edges(
-                EdgeFeatures(table, rows, first.edge_categories, first.edge_directed)
-            )
+    listed = reads_lines(model)
+    build = EgoLines.from_pairs if listed else EgoLines.edges_only
+    lines = build(pair_index, start)
+    if len(features) == len(kept):
+        first = kept[0][0].lines
+        rows = torch.arange(pair_index.size(1), device=pair_index.device)
+        layout = (first.edge_categories, first.edge_directed)
+        lines = lines.with_edges(EdgeFeatures(torch.cat(features), rows, *layout))
+        each = lines.pair_attr
+        data.edge_attr = None if each is None else torch.cat([each, each])
+    if listed:
         data.lines = lines.coded(pair_code_of(model))
     outputs = as_members(outputs_of(model, data), num_members(model))
     if outputs.size(1) != len(sizes):

@@ -240,6 +240,11 @@ class MaskableUnion:
         """The graphs as a batch of PyG."""
         data = Data(x=self.batch.x, edge_index=self.edge_index, num_nodes=self.batch.num_nodes)
         data.ptr, data.batch = self.batch.ptr, segment_ids(self.batch.ptr)
+        each = self.batch.lines.pair_attr
+        if each is not None:
+            proper = self.column_pair >= 0  # loops have lost their features
+            data.edge_attr = each.new_zeros((proper.numel(), *each.shape[1:]))
+            data.edge_attr[proper] = each[self.column_pair[proper]]
         return data
 
 

@@ -151,6 +151,8 @@ def _call(model: nn.Module, data: Data, **options: Tensor) -> Tensor:
     if "edge_index" in parameters:
         if "batch" in parameters:
             options["batch"] = data.batch
+        if "edge_attr" in parameters and data.edge_attr is not None:
+            options["edge_attr"] = data.edge_attr
         out: Tensor = model(data.x, data.edge_index, **options)
     else:
         out = model(data, **options)

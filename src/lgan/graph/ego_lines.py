@@ -244,6 +244,19 @@ class EgoLines(Incidence):
         return self.pair_table[:, self._codes : self._codes + self.edge_columns]
 
     @property
+    def pair_attr(self) -> Tensor | None:
+        """The features of every pair as a PyG graph has them: categories ``[P]`` or ``[P, c]``, or
+        real vectors ``[P, d]``.
+        """
+        table = self.edge_table
+        if table is None:
+            return None
+        each = table if self.pair_rows is None else table[self.pair_rows]
+        if not self.edge_categories:
+            return each
+        return each.long().squeeze(1) if each.size(1) == 1 else each.long()
+
+    @property
     def edge_part(self) -> Tensor | None:
         """Features and direction of the edges in the rows of the table, where there are any."""
         if self.pair_table is None or self.pair_table.size(1) == self._codes:

@@ -99,12 +99,9 @@ class GraphBatch:
 
     @cached_property
     def edge_attr(self) -> Tensor | None:
-        """The features of every column of ``edge_index`` ``[2 P, d]``, for layers of PyG."""
-        table, rows = self.lines.edge_table, self.lines.pair_rows
-        if table is None:
-            return None
-        each = table if rows is None else table[rows]
-        return torch.cat([each, each])
+        """The features of every column of ``edge_index``, ``2 P`` rows, for layers of PyG."""
+        each = self.lines.pair_attr
+        return None if each is None else torch.cat([each, each])
 
 
 @dataclass(frozen=True)

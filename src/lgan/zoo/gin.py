@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch_geometric.nn import GINConv
+from torch_geometric.nn import GINConv, GINEConv
 
 from lgan.nn.dropout import Dropout
 from lgan.nn.linear import Linear, one_hot
@@ -113,7 +113,8 @@ class _GINLayer(nn.Module):
         super().__init__()
         self.lin = Linear(in_channels, out_channels, bias=False)
         self.edge = None if edge_dim is None else Linear(edge_dim, in_channels)
-        self.conv = GINConv(nn.Identity(), train_eps=train_eps)
+        conv = GINConv if edge_dim is None else GINEConv
+        self.conv = conv(nn.Identity(), train_eps=train_eps)
         # Matrices, so that they broadcast when models are stacked.
         eps = torch.zeros(1, 1)
         self.conv.eps = nn.Parameter(eps) if train_eps else eps
@@ -128,15 +129,14 @@ class _GINLayer(nn.Module):
     def forward(
         self, x: Tensor, edge_index: Tensor, weight: Tensor, edges: Tensor | None = None
     ) -> Tensor:
-        if self.edge is None or edges is None:
+        if self.edge is None:
             hidden = self.conv(self.lin(x), edge_index)
         else:
             # The clip stands between the sum and the map, which do not commute here.
-            x = one_hot(x, self.lin.in_channels).to(edges.dtype)
-            sent = (x[..., edge_index[0], :] + self.edge(edges)).relu()
-            shape = (*sent.shape[:-2], x.size(-2), sent.size(-1))
-            received = sent.new_zeros(shape).index_add(-2, edge_index[1], sent)
-            hidden = self.lin((1 + self.conv.eps) * x + received)
+            x = one_hot(x, self.lin.in_channels).to(self.lin.weight.dtype)
+            if edges is None:  # a graph without edges
+                edges = x.new_zeros(0, self.edge.in_channels)
+            hidden = self.lin(self.conv(x, edge_index, self.edge(edges)))
         hidden = hidden if self.bias is None else hidden + self.bias.to(hidden.dtype)
         out: Tensor = self.out_norm(self.out(self.norm(hidden, weight)), weight)
         return out
