@@ -1,6 +1,5 @@
 """The counts of docs/expressivity.md."""
 
-import time
 from pathlib import Path
 
 import networkx as nx
@@ -255,10 +254,7 @@ def test_graphs_without_triangles_in_molecule_sets(mirror: Path, name: str, free
 
 @pytest.mark.data
 @pytest.mark.slow
-def test_collab_is_refined_in_under_a_minute(mirror: Path) -> None:
+def test_lgan_tells_apart_in_collab_what_1wl_does(mirror: Path) -> None:
     graphs = load_union("COLLAB", "degree", mirror)
-    begin = time.perf_counter()
-    result = wl.refine(graphs, test="lgan")
-    assert time.perf_counter() - begin < 60
-    assert result.num_classes == 4068
+    assert wl.refine(graphs, test="lgan").num_classes == 4068
     assert wl.refine(graphs, test="1-wl").num_classes == 4068
