@@ -15,7 +15,7 @@ ROWS = [
     {"paper"},
     {"benchmarks"},
     {"cli"},
-    {"sweep", "estimator"},
+    {"sweep", "estimator", "app"},
     {"experiment"},
     {"predictor"},
     {"train", "zoo", "explain"},

@@ -11,6 +11,8 @@ EXTRAS = {
     "matplotlib": "plot",
     "optuna": "sweep",
     "ray": "sweep",
+    "starlette": "app",
+    "uvicorn": "app",
     "pyarrow": "molecules",
     "rdkit": "molecules",
 }

@@ -19,6 +19,7 @@ OPTIONS = {
     "demo": ["--epochs", "--folds", "--seed", "--output", "--json"],
     "train": TRAINING,
     "cv": [*TRAINING, "--target", "--split", "--metric", "--fair", "--bagged", "--seeds"],
+    "app": ["--port", "--host", "--no-browser", "--token"],
     "predict": [*SHARED, "--smiles", "--on-error", "--device", "--seed", "--output"],
     "explain": [
         *SHARED, "--dataset", "--index", "--smiles", "--class", "--method", "--steps", "--output",

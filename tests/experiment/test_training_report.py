@@ -7,7 +7,7 @@ import torch
 
 from browser import asked
 from lgan.experiment import Reading, ReadSource, factory, settings_for, stored_model
-from lgan.experiment.training_report import _how_wrong, estimate_words, training_report
+from lgan.experiment.training_report import estimate_words, how_wrong, training_report
 from lgan.task import Task
 from lgan.train import train_ensemble
 from lgan.train.out_of_fold import OutOfFold
@@ -127,7 +127,7 @@ def _known(y: list, said: list) -> OutOfFold:
 def test_the_surest_wrong_class_is_the_worst_mistake():
     task = Task("multiclass", ("c",), ("a", "b", "c"))
     said = [[0.1, 0.7, 0.2], [0.1, 0.7, 0.2], [0.4, 0.3, 0.3]]
-    off, output = _how_wrong(_known([1, 0, 2], said), task)
+    off, output = how_wrong(_known([1, 0, 2], said), task)
     assert off.tolist() == pytest.approx([0, 0.6, 0.1])
     assert output.tolist() == [1, 1, 0]
 
@@ -136,7 +136,7 @@ def test_numbers_are_off_in_units_of_the_deviation_of_their_target():
     task = Task("regression", ("small", "large"))
     y = [[-1.0, -100.0], [1.0, 100.0], [torch.nan, 100.0], [torch.nan, -100.0]]
     said = [[0.0, -100.0], [1.0, 250.0], [9.0, 100.0], [0.0, -90.0]]
-    off, output = _how_wrong(_known(y, said), task)
+    off, output = how_wrong(_known(y, said), task)
     assert off.tolist() == pytest.approx([1, 1.5, 0, 0.1])
     assert output.tolist()[:2] == [0, 1]
 

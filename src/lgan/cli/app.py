@@ -22,6 +22,7 @@ COMMANDS = {
     "train": ("lgan.cli.training:train", "Train one model on a source and keep it."),
     "cv": ("lgan.cli.training:cv", "Cross-validate a model, all folds side by side."),
     "predict": ("lgan.cli.predict:predict", "Predict with a trained model, row by row."),
+    "app": ("lgan.cli.page:page", "Open a page to ask a model: draw, drop a file, see why."),
     "sweep": ("lgan.cli.sweep:sweep", "Search for the settings of a model."),
     "explain": ("lgan.cli.explain:explain", "Show which edges made a model decide."),
     "bench": ("benchmarks.command:app", "Measure speed and memory, beside other libraries."),

@@ -9,10 +9,11 @@ from typing import IO, TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["GRAPH_SUFFIXES", "is_graph_file", "read_graph_file"]
+__all__ = ["GRAPH_SUFFIXES", "is_graph_file", "node_link_graph", "read_graph_file"]
 
 GRAPHML, JSON_LINES = (".graphml",), (".jsonl", ".ndjson")
 GRAPH_SUFFIXES = GRAPHML + JSON_LINES
+HINT = "Write every graph with `json.dumps(networkx.node_link_data(graph))`."
 
 
 def is_graph_file(path: Path) -> bool:
@@ -81,13 +82,17 @@ def _json_lines(path: Path) -> "Iterator[nx.Graph]":
 
 
 def _node_link(line: bytes, where: str) -> "nx.Graph":
-    import networkx as nx
-
-    hint = "Write every graph with `json.dumps(networkx.node_link_data(graph))`."
     try:
         plain: Any = json.loads(line)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise ValueError(f"{where}: expected one JSON object, got {error}. {hint}") from error
+        raise ValueError(f"{where}: expected one JSON object, got {error}. {HINT}") from error
+    return node_link_graph(plain, where)
+
+
+def node_link_graph(plain: Any, where: str) -> "nx.Graph":
+    """The graph of what `networkx.node_link_data` gives, or an error that says where it is not."""
+    import networkx as nx
+
     edges = "edges" if isinstance(plain, dict) and "edges" in plain else "links"
     if (
         not isinstance(plain, dict)
@@ -95,19 +100,19 @@ def _node_link(line: bytes, where: str) -> "nx.Graph":
         or edges not in plain
     ):
         got = sorted(plain) if isinstance(plain, dict) else type(plain).__name__
-        raise ValueError(f"{where}: expected an object with `nodes` and `edges`, got {got}. {hint}")
+        raise ValueError(f"{where}: expected an object with `nodes` and `edges`, got {got}. {HINT}")
     try:
         known = {node["id"] for node in plain["nodes"]}
         strangers = {e[end] for e in plain[edges] for end in ("source", "target")} - known
         graph = nx.node_link_graph(plain, multigraph=False, edges=edges)
     except (nx.NetworkXError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(
-            f"{where}: expected a node-link graph, got {type(error).__name__}: {error}. {hint}"
+            f"{where}: expected a node-link graph, got {type(error).__name__}: {error}. {HINT}"
         ) from error
     if strangers:  # networkx would make new nodes of them
         raise ValueError(
             f"{where}: expected edges between the nodes that are listed, got the node "
-            f"{next(iter(strangers))!r}. {hint}"
+            f"{next(iter(strangers))!r}. {HINT}"
         )
     if graph.number_of_edges() < len(plain[edges]):  # of which networkx would keep the last
         raise ValueError(

@@ -32,7 +32,7 @@ from lgan.train import TrainedEnsemble
 from lgan.train.checkpoint import Checkpoint
 from lgan.train.out_of_fold import OutOfFold
 
-__all__ = ["estimate_words", "training_report"]
+__all__ = ["estimate_words", "how_wrong", "made_facts", "training_report"]
 
 # Mistakes that are shown, and edges of the largest graph that is drawn and explained.
 WORST, MOST_EDGES = 6, 300
@@ -53,6 +53,7 @@ def training_report(source: ReadSource, trained: TrainedEnsemble, stored: Checkp
     assert known is not None  # a model of this version has them
     task, metric = predictor.task, str(trained.info["metric"])
     graphs = trained.predictions.isfinite().all(1).nonzero().flatten()
+    made = facts_html(made_facts(stored))
     many = "One model" if trained.members == 1 else f"{trained.members} models side by side"
     figure, caveat = estimate_words(trained)
     mean, _, spread = figure.partition(" ± ")
@@ -68,7 +69,7 @@ def training_report(source: ReadSource, trained: TrainedEnsemble, stored: Checkp
         "Calibration": _calibration(known, task),
         "Worst mistakes": _mistakes(predictor, source, known, graphs),
         "The data": f'<div class="panel"><dl class="facts">{_facts(contents(source))}</dl></div>',
-        "How this was made": f'<div class="panel"><dl class="facts">{_made(stored)}</dl></div>',
+        "How this was made": f'<div class="panel"><dl class="facts">{made}</dl></div>',
     }
     template = (files("lgan.experiment") / "training_report.html").read_text(encoding="utf-8")
     return Template(template).substitute(
@@ -176,7 +177,7 @@ def _calibration(known: OutOfFold, task: Task) -> str:
 
 def _mistakes(predictor: Predictor, source: ReadSource, known: OutOfFold, graphs: Tensor) -> str:
     """Cards of the graphs that were predicted worst, explained where they are small enough."""
-    off, output = _how_wrong(known, predictor.task)
+    off, output = how_wrong(known, predictor.task)
     worst = off.argsort(descending=True, stable=True)[:WORST]
     worst = worst[off[worst] > 0]
     if not len(worst):
@@ -209,7 +210,7 @@ def _mistakes(predictor: Predictor, source: ReadSource, known: OutOfFold, graphs
     )
 
 
-def _how_wrong(known: OutOfFold, task: Task) -> tuple[Tensor, Tensor]:
+def how_wrong(known: OutOfFold, task: Task) -> tuple[Tensor, Tensor]:
     """How far off every graph is ``[n]``, 0 where it is right, and by which output ``[n]``."""
     y, said = known.y, known.predictions
     if task.has_classes:
@@ -236,7 +237,8 @@ def _told(known: OutOfFold, task: Task, graph: int, output: int) -> str:
     return f"{escape(task.targets[output])}: {numbers}"
 
 
-def _made(stored: Checkpoint) -> str:
+def made_facts(stored: Checkpoint) -> dict[str, str]:
+    """How a model was made, by name."""
     where = stored.info["environment"]
     options = {"width": stored.hidden_channels, "features": stored.features, **stored.options}
     facts = {
@@ -249,7 +251,7 @@ def _made(stored: Checkpoint) -> str:
         "members": str(stored.members),
         "peak memory": f"{stored.info['peak_memory'] / 2**20:,.0f} MiB",
     }
-    return facts_html({name: str(value) for name, value in facts.items()})
+    return {name: str(value) for name, value in facts.items()}
 
 
 def _facts(found: Mapping[str, Any]) -> str:

@@ -173,8 +173,9 @@ def _plot_graph(picture: Picture, ax: Any) -> None:
     size = np.maximum(np.ptp(position, axis=0), 1e-9)
     unit = float(min(*((np.array([WIDTH, HEIGHT]) - 2 * MARGIN) / size), 70.0))
     radius = _node_radius(position * unit)
+    fill_colours = [scale.colour(score) for score in picture.node_scores] or "white"
     ax.scatter(*position.T, s=(2 * POINTS * radius) ** 2, zorder=2, edgecolors="#555",
-               linewidths=0.8, c="white")  # fmt: skip
+               linewidths=0.8, c=fill_colours)  # fmt: skip
     if radius >= READABLE:
         for (x, y), label in zip(position, picture.labels, strict=True):
             ax.annotate(label, (x, y), ha="center", va="center", fontsize=0.8 * radius, zorder=3)

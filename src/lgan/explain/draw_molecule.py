@@ -1,4 +1,4 @@
-"""Molecules drawn by RDKit, bonds in the colours of their scores."""
+"""Molecules drawn by RDKit, bonds, and atoms where asked, in the colours of their scores."""
 
 from typing import Any
 
@@ -9,6 +9,8 @@ __all__ = ["molecule_png", "molecule_svg"]
 
 # Scores below this share of the limit leave a bond white.
 SEEN = 0.04
+# And below this one no number beside it.
+WRITTEN = 0.15
 # RDKit's widths and letters do not all grow with a drawing. So both formats are drawn at one size,
 # with so many pixels to each of ours, and shown smaller.
 SHARP = 3
@@ -39,7 +41,13 @@ def _draw(picture: Picture, drawer: Any) -> Any:
     options.fixedBondLength = 42 * SHARP
     options.maxFontSize = 18 * SHARP
     options.highlightBondWidthMultiplier = 8
+    options.annotationFontScale = 0.75
+    options.setAnnotationColour((0.0, 0.0, 0.0, 1.0))
     mol = chem.Mol(picture.molecule.mol)
+    if picture.numbers:
+        for pair, score in zip(picture.pairs, picture.scores, strict=True):
+            if picture.scale.weight(score) >= WRITTEN:
+                mol.GetBondBetweenAtoms(*pair).SetProp("bondNote", f"{score:+.2g}")
     try:
         clean = picture.molecule.status == "clean"
         mol = tools.PrepareMolForDrawing(mol, kekulize=clean, addChiralHs=False)
@@ -50,8 +58,17 @@ def _draw(picture: Picture, drawer: Any) -> Any:
         for pair, score in zip(picture.pairs, picture.scores, strict=True)
         if picture.scale.weight(score) >= SEEN
     }
+    atoms = {
+        atom: picture.scale.rgb(score)
+        for atom, score in enumerate(picture.node_scores)
+        if picture.scale.weight(score) >= SEEN
+    }
     drawer.DrawMolecule(
-        mol, highlightAtoms=[], highlightBonds=list(colours), highlightBondColors=colours
+        mol,
+        highlightAtoms=list(atoms),
+        highlightBonds=list(colours),
+        highlightAtomColors=atoms,
+        highlightBondColors=colours,
     )
     drawer.FinishDrawing()
     return drawer.GetDrawingText()

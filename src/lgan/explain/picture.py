@@ -27,6 +27,8 @@ class Picture:
         title: A line above.
         caption: A line below.
         molecule: The molecule, where there is one.
+        node_scores: The score of every node ``[n]``, where nodes are coloured too.
+        numbers: Write scores beside the bonds of a molecule.
     """
 
     labels: tuple[str, ...]
@@ -38,6 +40,8 @@ class Picture:
     title: str = ""
     caption: str = ""
     molecule: Molecule | None = None
+    node_scores: tuple[float, ...] = ()
+    numbers: bool = False
 
     @staticmethod
     def of(

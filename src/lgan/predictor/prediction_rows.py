@@ -15,7 +15,7 @@ from lgan.data import RawGraphs
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.data.molecule_graphs import molecule_graphs
 from lgan.data.molecule_tables import stream_molecules
-from lgan.data.tables import is_table, open_table
+from lgan.data.tables import BLOCK, is_table, open_table
 from lgan.predictor.predictor import Predictor
 from lgan.task import METRICS, Task
 
@@ -78,6 +78,7 @@ class PredictionRows:
         smiles_column: str | None = None,
         on_error: str = "skip",
         progress: Callable[[float], None] | None = None,
+        block: int = BLOCK,
         **reading: Any,
     ) -> "PredictionRows":
         """Predict a source.
@@ -88,6 +89,7 @@ class PredictionRows:
             smiles_column: The column of a table that holds the molecules.
             on_error: ``skip`` keeps rows that cannot be read, with the reason; ``raise`` stops.
             progress: Called with the fraction of the rows done.
+            block: Rows of a table that are read and predicted at once.
             reading: Further options of :func:`lgan.data.load_raw`.
         """
         if on_error not in ("skip", "raise"):
@@ -98,7 +100,7 @@ class PredictionRows:
             path = Path(source)
             table = open_table(path)
             features = _features(predictor, path)
-            blocks = stream_molecules(path, features, smiles_column=smiles_column)
+            blocks = stream_molecules(path, features, smiles_column=smiles_column, rows=block)
             names = list(table.names)
             found.rows = found._streamed(blocks, features, table.rows, path.name, on_error, tell)
         else:
@@ -108,6 +110,26 @@ class PredictionRows:
             found.rows = found._all(raw, cells, on_error, tell)
         found.columns = _renamed(names, predictor.task) + predicted_columns(predictor.task)
         return found
+
+    @staticmethod
+    def of_graphs(
+        predictor: Predictor,
+        raw: RawGraphs,
+        cells: Mapping[str, Sequence[Any]],
+        members: Tensor | None = None,
+    ) -> list[Row]:
+        """The rows of graphs that were read already.
+
+        Args:
+            predictor: The model.
+            raw: What :meth:`Predictor.read` gave.
+            cells: Columns that come first, one cell for every row that was read or not.
+            members: What each member says of the graphs, where that is known already.
+        """
+        names = _renamed(list(cells), predictor.task) + predicted_columns(predictor.task)
+        found = PredictionRows(predictor, names, iter(()))
+        count = raw.num_graphs + len(raw.errors)
+        return list(found._rows(raw, cells, count, "skip", 0, members))
 
     def metrics(self) -> dict[str, float]:
         """Every metric of the task, where the source has the targets: on the rows that the model
@@ -166,6 +188,7 @@ class PredictionRows:
         count: int,
         on_error: str,
         first: int,
+        members: Tensor | None = None,
     ) -> Iterator[Row]:
         reasons = dict(raw.errors)
         if reasons and on_error == "raise":
@@ -174,7 +197,9 @@ class PredictionRows:
                 f"Row {first + row + 1} cannot be read: {reason}. Correct it, or keep such rows "
                 "without a prediction (`--on-error skip`)."
             )
-        members, known = self.predictor.member_answers(raw), self.predictor.seen(raw)
+        if members is None:
+            members = self.predictor.member_answers(raw)
+        known = self.predictor.seen(raw)
         answers, seen = self.predictor.joint(members), known.tolist()
         for column, words in self.predictor.encoder.unseen(raw).items():
             told = f"{column} {', '.join(words)}"

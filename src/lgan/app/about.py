@@ -1,0 +1,138 @@
+"""What is known of a model: the data, how good it is, where it was wrong, how it was made."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lgan._version import __version__
+from lgan.app.answers import strict_json
+from lgan.app.limits import Limits
+from lgan.app.subjects import reads_molecules
+from lgan.catalogue import DATASETS, shown
+from lgan.data import RawGraphs, load_raw
+from lgan.experiment.training_report import how_wrong, made_facts
+from lgan.explain.report import confusion_table
+from lgan.predictor import Predictor
+from lgan.predictor.calibration import calibration
+from lgan.predictor.prediction_rows import predicted_columns
+from lgan.task import METRICS
+from lgan.train.out_of_fold import OutOfFold
+
+__all__ = ["about_model", "example_graphs"]
+
+# Mistakes that are listed, and points of a scatter plot.
+WORST, POINTS = 6, 400
+EXAMPLES = 12
+
+
+def about_model(predictor: Predictor, limits: Limits) -> dict[str, Any]:
+    """A model in numbers and words, as JSON's types."""
+    stored, task = predictor.checkpoint, predictor.task
+    info, known = stored.info, stored.out_of_fold
+    metric = str(info.get("metric", task.default_metric.name))
+    facts: dict[str, Any] = {
+        "name": f"{', '.join(task.targets)}" if stored.dataset not in DATASETS else stored.dataset,
+        "dataset": stored.dataset,
+        "kind": task.kind,
+        "targets": list(task.targets),
+        "classes": list(task.classes),
+        "outputs": list(task.classes if task.has_classes else task.targets),
+        "columns": predicted_columns(task),
+        "molecules": reads_molecules(predictor),
+        "members": stored.members,
+        "graphs": len(stored.trained_on),
+        "metric": metric,
+        "estimate": shown(metric, info["score"]) if "score" in info else None,
+        "folds": [shown(metric, score) for score in info.get("fold_scores", [])],
+        "keeps_molecules": bool(stored.molecules and stored.molecules.smiles),
+        "made": made_facts(stored) if "environment" in info else {},
+        "limits": vars(limits),
+        "version": __version__,
+    }
+    if known is not None and len(known.y):
+        facts |= _measured(predictor, known)
+    return strict_json(facts)  # type: ignore[no-any-return]
+
+
+def example_graphs(predictor: Predictor) -> list[dict[str, Any]]:
+    """Some graphs to begin with, where the model was trained on a set that is generated."""
+    spec = DATASETS.get(predictor.checkpoint.dataset)
+    if reads_molecules(predictor) or spec is None or spec.kind != "synthetic":
+        return []
+    raw = load_raw(predictor.checkpoint.dataset)
+    return [_node_link(raw.select([graph])) for graph in range(min(EXAMPLES, raw.num_graphs))]
+
+
+def _measured(predictor: Predictor, known: OutOfFold) -> dict[str, Any]:
+    """What members said of graphs that they had not seen."""
+    task, y, said = predictor.task, known.y, known.predictions
+    fitting = [one for one in METRICS.values() if task.kind in one.kinds]
+    values = {one.name: one(y.numpy(), said.numpy()) for one in fitting}
+    found: dict[str, Any] = {
+        "held_out": len(y),
+        "metrics": {name: shown(name, v) for name, v in values.items() if v == v},
+        "mistakes": _mistakes(predictor, known),
+    }
+    if task.classes:
+        bins = calibration(said, y, task)
+        found["calibration"] = {
+            "said": bins.said.tolist(),
+            "came": bins.came.tolist(),
+            "count": bins.count.tolist(),
+            "error": bins.error,
+        }
+    else:
+        some = torch.linspace(0, len(y) - 1, min(len(y), POINTS)).round().long()
+        found["scatter"] = {
+            target: [[a, b] for a, b in _pairs(y[some, t], said[some, t]) if a == a]
+            for t, target in enumerate(task.targets)
+        }
+    if task.has_classes:
+        found["confusion"] = confusion_table(said, y).tolist()
+    return found
+
+
+def _mistakes(predictor: Predictor, known: OutOfFold) -> list[dict[str, Any]]:
+    """The graphs that were predicted worst, with their SMILES where the model keeps these."""
+    task, kept = predictor.task, predictor.checkpoint.molecules
+    off, output = how_wrong(known, task)
+    worst = off.argsort(descending=True, stable=True)[:WORST]
+    # What is kept is in the order of the out-of-fold predictions where all were held out.
+    same = kept is not None and torch.equal(kept.y.nan_to_num(-1), known.y.nan_to_num(-1))
+    listed = []
+    for place in worst[off[worst] > 0].tolist():
+        y, said, own = known.y[place], known.predictions[place], int(output[place])
+        if task.has_classes:
+            own = int(said.argmax())
+            truth, guess = task.classes[int(y)], f"{task.classes[own]} ({float(said[own]):.0%})"
+        elif task.classes:
+            truth, guess = task.classes[int(y[own])], f"{float(said[own]):.0%} {task.classes[1]}"
+        else:
+            truth, guess = f"{float(y[own]):.4g}", f"{float(said[own]):.4g}"
+        target = task.targets[0 if task.has_classes else own]
+        smiles = kept.smiles[place] if same and kept is not None and kept.smiles else None
+        listed.append({"smiles": smiles, "target": target, "is": truth, "predicted": guess})
+    return listed
+
+
+def _pairs(first: Tensor, second: Tensor) -> list[tuple[float, float]]:
+    return list(zip(first.tolist(), second.tolist(), strict=True))
+
+
+def _node_link(raw: RawGraphs) -> dict[str, Any]:
+    """One graph as `networkx.node_link_data` would give it."""
+
+    def features(columns: Any, row: int) -> dict[str, Any]:
+        words = zip(columns.names, columns.vocabularies, columns.categories[row], strict=True)
+        numbers = zip(columns.number_names, columns.numbers[row].tolist(), strict=True)
+        return {name: values[int(i)] for name, values, i in words} | dict(numbers)
+
+    ends = enumerate(raw.pair_index.t().tolist())
+    return {
+        "directed": False,
+        "multigraph": False,
+        "graph": {},
+        "nodes": [{"id": n, **features(raw.nodes, n)} for n in range(raw.num_nodes)],
+        "edges": [{"source": u, "target": v, **features(raw.pairs, p)} for p, (u, v) in ends],
+    }

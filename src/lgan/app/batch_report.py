@@ -1,0 +1,71 @@
+"""The predictions of a dropped file as one HTML page that needs nothing else."""
+
+from base64 import b64encode
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+from lgan.app.answers import plain_picture
+from lgan.app.batches import Batch
+from lgan.explain.report import style, tiles_html
+from lgan.predictor import Predictor
+
+__all__ = ["batch_report"]
+
+# Rows that have a picture: more would make a file that browsers open slowly, and the places of the
+# nodes of a graph take a while to find.
+MOLECULES, GRAPHS = 300, 40
+
+
+def batch_report(predictor: Predictor, batch: Batch) -> str:
+    """The table of a file with pictures of its molecules or graphs.
+
+    Args:
+        predictor: The model.
+        batch: The file; what is predicted of it so far.
+    """
+    rows, task = list(batch.rows), predictor.task
+    most = MOLECULES if batch.structures else GRAPHS
+    drawn = _pictures(predictor, batch, rows[:most])
+    # Mol blocks are pages long, and there is the picture.
+    names = [name for name in batch.columns if not any("\n" in str(r.get(name)) for r in rows[:9])]
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("row", "picture", *names))
+    body = []
+    for number, row in enumerate(rows):
+        picture = ""
+        if number < len(drawn) and drawn[number] is not None:
+            source = b64encode(str(drawn[number]).encode()).decode()
+            picture = f'<img alt="" src="data:image/svg+xml;base64,{source}">'
+        cells = "".join(f"<td>{escape(str(row.get(name, '')))}</td>" for name in names)
+        body.append(f'<tr><th scope="row">{number + 1}</th><td>{picture}</td>{cells}</tr>')
+    failed = sum(bool(row["error"]) for row in rows)
+    tiles = [
+        ("rows", f"{len(rows):,}", "" if batch.state == "done" else f"of {batch.total:,}"),
+        ("predicted", f"{len(rows) - failed:,}", f"{failed:,} could not be read"),
+    ]
+    said = f"Predictions of {', '.join(task.targets)} by {predictor.checkpoint.model}"
+    some = f" The first {most} rows have a picture." if len(rows) > most else ""
+    template = (files("lgan.app") / "batch_report.html").read_text(encoding="utf-8")
+    return Template(template).substitute(
+        title=escape(said),
+        lead=escape(f"{task}. Trained on {predictor.checkpoint.dataset}.{some}"),
+        style=style(),
+        tiles=tiles_html(tiles),
+        head=head,
+        rows="\n".join(body),
+    )
+
+
+def _pictures(
+    predictor: Predictor, batch: Batch, rows: Sequence[dict[str, Any]]
+) -> list[str | None]:
+    things = [str(row[batch.structures]) for row in rows] if batch.structures else batch.graphs
+    if not rows:
+        return []
+    raw = predictor.read(things[: len(rows)])
+    svgs: list[str | None] = [None] * len(rows)
+    for graph, row in enumerate(raw.rows.tolist()):
+        svgs[row] = plain_picture(raw.select([graph]))
+    return svgs

@@ -1,0 +1,227 @@
+"""Dropped files: predicted one after another, block by block, watched and stopped from outside."""
+
+import csv
+import io
+import shutil
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from secrets import token_urlsafe
+from tempfile import mkdtemp
+from threading import Event, Lock, Thread
+from typing import Any
+
+from lgan.app.limits import Limits, RefusedError
+from lgan.app.one_thread import OneThread
+from lgan.app.subjects import reads_molecules
+from lgan.data.graph_files import read_graph_file
+from lgan.data.molecule_tables import choose_structures
+from lgan.data.tables import open_table, safe_cell
+from lgan.predictor import Predictor
+from lgan.predictor.prediction_rows import PredictionRows, predicted_columns
+
+__all__ = ["FORMATS", "Batch", "Batches", "csv_of"]
+
+MOLECULE_FORMATS = ("csv", "tsv", "smi", "sdf")
+GRAPH_FORMATS = ("jsonl", "graphml")
+FORMATS = MOLECULE_FORMATS + GRAPH_FORMATS
+# Rows that are asked of the model at once, so that questions in between do not wait long.
+BLOCK = 64
+
+
+@dataclass
+class Batch:
+    """A dropped file and how far its prediction is.
+
+    Attributes:
+        id: What the page calls it; nobody else can guess it.
+        path: Where the file is kept until it has been read.
+        state: ``waiting``, ``running``, ``done``, ``cancelled`` or ``failed``.
+        total: Rows, as far as that is known.
+        columns: The columns of the table.
+        structures: The column that holds molecules; empty for graphs.
+        rows: What has been predicted so far.
+        graphs: The graphs of a file that holds no molecules.
+        error: Why it failed.
+        stop: Set to cancel it.
+    """
+
+    id: str
+    path: Path
+    total: int
+    columns: list[str]
+    structures: str = ""
+    state: str = "waiting"
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    graphs: list[Any] = field(default_factory=list)
+    error: str = ""
+    stop: Event = field(default_factory=Event)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will come."""
+        return self.state in ("done", "cancelled", "failed")
+
+    def to_json(self) -> dict[str, Any]:
+        """Where it stands."""
+        return {
+            "id": self.id,
+            "state": self.state,
+            "done": len(self.rows),
+            "total": max(self.total, len(self.rows)),
+            "columns": self.columns,
+            "structures": self.structures,
+            "error": self.error,
+        }
+
+
+class Batches:
+    """The dropped files of a session, and the thread that works them off."""
+
+    def __init__(self, predictor: Predictor, model: OneThread, limits: Limits):
+        self.predictor, self.model, self.limits = predictor, model, limits
+        self.folder = Path(mkdtemp(prefix="lgan-app-"))
+        self._kept: dict[str, Batch] = {}
+        self._lock, self._new, self._closed = Lock(), Event(), False
+        Thread(target=self._work, name="batches", daemon=True).start()
+
+    def new_path(self, kind: str) -> Path:
+        """Where a file of this format is kept while it is needed."""
+        if kind not in FORMATS:
+            raise RefusedError(
+                422, f"`format` must be one of {', '.join(FORMATS)}, got {kind[:20]!r}."
+            )
+        if reads_molecules(self.predictor) != (kind in MOLECULE_FORMATS):
+            wanted = MOLECULE_FORMATS if reads_molecules(self.predictor) else GRAPH_FORMATS
+            raise RefusedError(422, f"This model reads files in {', '.join(wanted)}, got {kind}.")
+        with self._lock:
+            if sum(not batch.over for batch in self._kept.values()) >= self.limits.batches:
+                raise RefusedError(
+                    429, f"{self.limits.batches} files are waiting. Drop it again later."
+                )
+        return self.folder / f"{token_urlsafe(9)}.{kind}"
+
+    def add(self, path: Path) -> Batch:
+        """Look at a file and queue it; raises where it cannot be read at all."""
+        try:
+            batch = self._looked_at(path)
+        except (ValueError, OSError) as error:
+            path.unlink(missing_ok=True)
+            raise RefusedError(422, _words(error, path)) from error
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        with self._lock:
+            self._kept[batch.id] = batch
+            over = [one for one in self._kept.values() if one.over]
+            for old in over[: max(0, len(self._kept) - self.limits.batches)]:
+                del self._kept[old.id]
+        self._new.set()
+        return batch
+
+    def find(self, name: str) -> Batch:
+        """A file by its id."""
+        with self._lock:
+            batch = self._kept.get(name)
+        if batch is None:
+            raise RefusedError(404, "This file is not kept any more. Drop it again.")
+        return batch
+
+    def cancel(self, batch: Batch) -> None:
+        """Stop at the next block; what is predicted stays."""
+        batch.stop.set()
+        if batch.state == "waiting":
+            batch.state = "cancelled"
+            batch.path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Stop all and remove what was kept."""
+        self._closed = True
+        with self._lock:
+            for batch in self._kept.values():
+                batch.stop.set()
+        self._new.set()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _looked_at(self, path: Path) -> Batch:
+        said = predicted_columns(self.predictor.task)
+        batch = Batch(token_urlsafe(9), path, 0, ["graph", *said])
+        if reads_molecules(self.predictor):
+            table = open_table(path)
+            batch.total = table.rows
+            batch.structures = choose_structures(table.names)
+        else:
+            batch.graphs = read_graph_file(path)
+            batch.total = len(batch.graphs)
+        if batch.total > self.limits.file_rows:
+            raise RefusedError(
+                413,
+                f"Expected {self.limits.file_rows:,} rows at most, got {batch.total:,}. Use "
+                "`lgan predict` for larger files, or drop it in parts.",
+            )
+        return batch
+
+    def _work(self) -> None:
+        while not self._closed:
+            self._new.wait()
+            self._new.clear()
+            while (batch := self._next()) is not None:
+                try:
+                    self._predict(batch)
+                except Exception as error:  # one bad file must not end the thread
+                    batch.state, batch.error = "failed", _words(error, batch.path)
+                batch.path.unlink(missing_ok=True)
+
+    def _next(self) -> Batch | None:
+        with self._lock:
+            waiting = (batch for batch in self._kept.values() if batch.state == "waiting")
+            batch = next(waiting, None)
+            if batch is not None:
+                batch.state = "running"
+            return None if self._closed else batch
+
+    def _predict(self, batch: Batch) -> None:
+        blocks = self._molecules(batch) if batch.structures else self._graphs(batch)
+        try:
+            while not batch.stop.is_set():
+                block = self.model.submit(lambda: next(blocks, None)).result()
+                if block is None:
+                    batch.state = "done"
+                    return
+                batch.rows += block
+            batch.state = "cancelled"
+        finally:
+            blocks.close()  # and with it the processes that read molecules
+
+    def _molecules(self, batch: Batch) -> Generator[list[dict[str, Any]], None, None]:
+        found = PredictionRows.of(self.predictor, batch.path, block=BLOCK)
+        batch.columns = found.columns
+        while block := list(islice(found.rows, BLOCK)):
+            yield block
+
+    def _graphs(self, batch: Batch) -> Generator[list[dict[str, Any]], None, None]:
+        for start in range(0, len(batch.graphs), BLOCK):
+            part = batch.graphs[start : start + BLOCK]
+            numbers = list(range(start, start + len(part)))
+            raw = self.predictor.read(part)
+            yield PredictionRows.of_graphs(self.predictor, raw, {"graph": numbers})
+
+
+def csv_of(batch: Batch) -> Iterator[str]:
+    """The table as `lgan predict` writes it, some lines at a time."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, batch.columns)
+    writer.writeheader()
+    for number, row in enumerate(list(batch.rows)):
+        writer.writerow({name: safe_cell(value) for name, value in row.items()})
+        if number % BLOCK == 0:
+            yield text.getvalue()
+            text.seek(0)
+            text.truncate()
+    yield text.getvalue()
+
+
+def _words(error: Exception, path: Path) -> str:
+    """What is wrong with a file, without the place where it is kept."""
+    return str(error).replace(str(path), "The file").replace(path.name, "The file")

@@ -1,0 +1,110 @@
+"""The page of `lgan app` in headless Chromium, driven by selenium."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+# Everything but this machine is unreachable for the browser.
+OFFLINE = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+PATIENCE = 60
+
+
+@contextmanager
+def chrome(browser: str, folder: Path, width: int = 1366, height: int = 860) -> Iterator[Any]:
+    """A window of that size; files it saves go to the folder."""
+    options = Options()
+    options.binary_location = browser
+    for word in (
+        "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+        "--hide-scrollbars", f"--window-size={width},{height}", f"--host-resolver-rules={OFFLINE}",
+    ):  # fmt: skip
+        options.add_argument(word)
+    options.add_experimental_option("prefs", {"download.default_directory": str(folder)})
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+class Page:
+    """What a person does on the page."""
+
+    def __init__(self, driver: Any, address: str):
+        self.driver, self.address = driver, address
+
+    def open(self, query: str = "") -> None:
+        self.driver.get(self.address + query)
+        self.until("return document.getElementById('editor')?.dataset.ready === 'yes'")
+
+    def until(self, script: str) -> Any:
+        wait = WebDriverWait(self.driver, PATIENCE, poll_frequency=0.1)
+        return wait.until(lambda driver: driver.execute_script(script), script)
+
+    def find(self, css: str) -> Any:
+        return self.driver.find_element(By.CSS_SELECTOR, css)
+
+    def all(self, css: str) -> list[Any]:
+        return list(self.driver.find_elements(By.CSS_SELECTOR, css))
+
+    def text(self, css: str) -> str:
+        return str(self.find(css).text)
+
+    def click(self, words: str, within: str = "body") -> None:
+        """Press the button that says so."""
+        path = (
+            f".//button[normalize-space()='{words}' or starts-with(normalize-space(), '{words}')]"
+        )
+        self.find(within).find_element(By.XPATH, path).click()
+
+    def choose(self, css: str, words: str) -> None:
+        Select(self.find(css)).select_by_visible_text(words)
+
+    def type(self, css: str, words: str) -> None:
+        field = self.find(css)
+        field.clear()
+        field.send_keys(words)
+
+    def draw(self, x: float, y: float) -> None:
+        """Click into the editor, at a place from its middle."""
+        ActionChains(self.driver).move_to_element_with_offset(
+            self.find("#editor"), int(x), int(y)
+        ).click().perform()
+
+    def answered(self, smiles: str | None = None) -> str:
+        """The headline of the prediction, once prediction and explanation are there."""
+        self.until(
+            "return document.querySelector('.headline') && document.querySelector('.explained') "
+            "&& !document.querySelector('[aria-busy=true]')"
+            + (
+                ""
+                if smiles is None
+                else f" && document.getElementById('smiles').value === {smiles!r}"
+            )
+        )
+        return self.text(".headline")
+
+    def requests(self) -> list[str]:
+        """Addresses that were asked for since the last call."""
+        import json
+
+        sent = []
+        for entry in self.driver.get_log("performance"):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                sent.append(message["params"]["request"]["url"])
+        return sent
+
+    def complaints(self) -> list[str]:
+        """What the browser complains about: errors of scripts, refused content."""
+        return [e["message"] for e in self.driver.get_log("browser") if e["level"] == "SEVERE"]
