@@ -228,7 +228,8 @@ def _said(predictor: Predictor, members: Tensor) -> list[Row]:
     """What a row says of every graph."""
     task, rows, around = predictor.task, [], _uncertainty(predictor, members)
     answers = predictor.joint(members)
-    places = predictor.decide(answers).view(len(answers), -1).tolist() if task.classes else []
+    shape = (len(answers), len(task.targets))
+    places = predictor.decide(answers).view(shape).tolist() if task.classes else []
     for graph, values in enumerate(answers.tolist()):
         row: Row = {}
         if task.has_classes:
