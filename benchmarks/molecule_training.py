@@ -14,6 +14,7 @@ from benchmarks.measure import spread
 from benchmarks.molecules import PEER, molecule_file
 from benchmarks.row import Bar, Row
 from benchmarks.watched import NO_PEER, measured, peer_python
+from lgan.data import load
 from lgan.experiment import factory, settings_for, with_data_options
 from lgan.train import train_ensemble
 
@@ -130,9 +131,7 @@ def _prediction(files: dict[str, Path], folder: Path, config: BenchConfig) -> Ro
 
 def our_epochs(path: str, target: str, members: str, width: str, epochs: str) -> None:
     """What our side runs, in a process of its own: seconds of every epoch, as JSON."""
-    import lgan
-
-    union = lgan.load(path, targets=[target])
+    union = load(path, targets=[target])
     settings = settings_for("lgan", "", epochs=int(epochs), hidden=int(width) or None)
     settings = with_data_options(settings, union)
     ends: list[float] = []
