@@ -91,6 +91,17 @@ def _has_triton() -> bool:
     return find_spec("triton") is not None
 
 
+def _loops(chosen: BackendName) -> Any:
+    """The differentiable operations of a compiled backend, imported where they are first used."""
+    if chosen == "triton":
+        from lgan.ops import triton_ops
+
+        return triton_ops
+    from lgan.ops import numba_ops
+
+    return numba_ops
+
+
 def ego_sum(
     a: Tensor,
     incidence: Incidence,
@@ -137,13 +148,8 @@ def ego_sum(
     planes = a if a.dim() == 3 else a.unsqueeze(0)
     if table is not None and table.dim() == 2:
         table = table.expand(planes.size(0), -1, -1).contiguous()
-    out: Tensor
-    if chosen == "triton":
-        from lgan.ops import triton_ops
-
-        out = triton_ops.EgoSum.apply(planes, table, code, incidence, width, relu)
-    else:
-        from lgan.ops import numba_ops, numba_rows
+    if chosen == "numba":
+        from lgan.ops import numba_rows
 
         if table is None or code is None:
             table, code = a.new_empty((planes.size(0), 1, 1)), incidence.pair_index.new_empty(0)
@@ -156,7 +162,7 @@ def ego_sum(
                 f"`code` must hold int32 rows of the table, 0 to {table.size(1) - 1}, one for each "
                 f"of {incidence.pair_index.size(1)} pairs, got {code.dtype} {list(code.shape)}."
             )
-        out = numba_ops.EgoSum.apply(planes, table, code, incidence, width, relu)
+    out: Tensor = _loops(chosen).EgoSum.apply(planes, table, code, incidence, width, relu)
     return out if a.dim() == 3 else out.squeeze(0)
 
 
@@ -169,15 +175,7 @@ def linear_sum(a: Tensor, incidence: Incidence, width: int) -> Tensor:
     if chosen == "torch":
         return torch_any.linear_sum(a, incidence, width)
     planes = a if a.dim() == 3 else a.unsqueeze(0)
-    out: Tensor
-    if chosen == "triton":
-        from lgan.ops import triton_ops
-
-        out = triton_ops.LinearSum.apply(planes, incidence, width, False)
-    else:
-        from lgan.ops import numba_ops
-
-        out = numba_ops.LinearSum.apply(planes, incidence, width, False)
+    out: Tensor = _loops(chosen).LinearSum.apply(planes, incidence, width, False)
     return out if a.dim() == 3 else out.squeeze(0)
 
 
@@ -225,20 +223,13 @@ def norm(
         return out.to(x.dtype)
     # Numbers of twins are exact in float32, not in half precision.
     weight = weight.to(torch.float32 if chosen == "triton" else x.dtype)
-    Norm: Any
-    if chosen == "triton":
-        from lgan.ops.triton_norm import Norm
-    else:
-        from lgan.ops.numba_ops import Norm
     weight = weight if weight.dim() == 2 else weight.unsqueeze(0)
-    if x.dim() == 3:
-        out = Norm.apply(x, weight, scale, shift, running, momentum, eps, relu)
-        return out
-    mean, var = running
-    one = (mean.unsqueeze(0), var.unsqueeze(0))
-    x, scale, shift = x.unsqueeze(0), scale.unsqueeze(0), shift.unsqueeze(0)
-    out = Norm.apply(x, weight, scale, shift, one, momentum, eps, relu)
-    return out.squeeze(0)
+    alone = x.dim() == 2
+    if alone:
+        x, scale, shift = x.unsqueeze(0), scale.unsqueeze(0), shift.unsqueeze(0)
+        running = (running[0].unsqueeze(0), running[1].unsqueeze(0))
+    out = _loops(chosen).Norm.apply(x, weight, scale, shift, running, momentum, eps, relu)
+    return out.squeeze(0) if alone else out
 
 
 def layer_norm(x: Tensor, scale: Tensor, shift: Tensor, *, eps: float, relu: bool) -> Tensor:
@@ -267,42 +258,31 @@ def layer_norm(x: Tensor, scale: Tensor, shift: Tensor, *, eps: float, relu: boo
     if chosen == "torch" or (models and x.dim() > 3) or not x.numel():
         out = torch_any.layer_norm(x.to(scale.dtype), scale, shift, eps, relu)
         return out.to(x.dtype)
-    LayerNorm: Any
-    if chosen == "triton":
-        from lgan.ops.triton_norm import LayerNorm
-    else:
-        from lgan.ops.numba_ops import LayerNorm
-    if models:
-        out = LayerNorm.apply(x, scale, shift, eps, relu)
-        return out
-    planes = x.reshape(1, -1, x.size(-1))  # rows do not know each other
-    out = LayerNorm.apply(planes, scale.unsqueeze(0), shift.unsqueeze(0), eps, relu)
-    return out.view(x.shape)
+    planes = x
+    if not models:  # rows do not know each other
+        planes = x.reshape(1, -1, x.size(-1))
+        scale, shift = scale.unsqueeze(0), shift.unsqueeze(0)
+    out = _loops(chosen).LayerNorm.apply(planes, scale, shift, eps, relu)
+    return out if models else out.view(x.shape)
 
 
 def segment_sum(x: Tensor, weight: Tensor, ptr: Tensor) -> Tensor:
     """Sums over consecutive rows that count ``weight`` times, ``[*, n, F]`` to ``[*, S, F]``."""
     _check_rows(x, weight.numel())
     chosen = backend_of(x)
-    planes = x if x.dim() == 3 else x.unsqueeze(0)
-    out: Tensor
     if chosen == "torch":
         return torch_any.segment_sum(x, weight.to(x.dtype), ptr)
-    if chosen == "triton":
-        from lgan.ops import triton_ops
+    if chosen == "numba":
+        from lgan.ops.numba_rows import rising
 
-        out = triton_ops.SegmentSum.apply(planes, weight.to(torch.float32), ptr)
-        return out if x.dim() == 3 else out.squeeze(0)
-    from lgan.ops.numba_ops import SegmentSum
-    from lgan.ops.numba_rows import rising
-
-    if ptr.dtype != torch.int64 or ptr.dim() != 1 or not rising(ptr.numpy(), weight.numel()):
-        raise ValueError(
-            f"`ptr` must rise within the {weight.numel()} rows, [S + 1] int64, got {ptr.dtype} "
-            f"{list(ptr.shape)}. Let PyG or `GraphUnion.batch` batch the graphs."
-        )
-
-    out = SegmentSum.apply(planes, weight.to(x.dtype), ptr)
+        if ptr.dtype != torch.int64 or ptr.dim() != 1 or not rising(ptr.numpy(), weight.numel()):
+            raise ValueError(
+                f"`ptr` must rise within the {weight.numel()} rows, [S + 1] int64, got {ptr.dtype} "
+                f"{list(ptr.shape)}. Let PyG or `GraphUnion.batch` batch the graphs."
+            )
+    weight = weight.to(torch.float32 if chosen == "triton" else x.dtype)
+    planes = x if x.dim() == 3 else x.unsqueeze(0)
+    out: Tensor = _loops(chosen).SegmentSum.apply(planes, weight, ptr)
     return out if x.dim() == 3 else out.squeeze(0)
 
 
@@ -333,9 +313,9 @@ def stacked_product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     if x.size(-2) * weight.numel() < PRODUCT:
         x = x.expand(models, -1, -1)
         return torch.bmm(x, weight) if bias is None else torch.baddbmm(bias.unsqueeze(1), x, weight)
-    from lgan.ops.numba_ops import StackedProduct
-
-    out: Tensor = StackedProduct.apply(x if x.dim() == 3 else x.unsqueeze(0), weight, bias)
+    out: Tensor = _loops("numba").StackedProduct.apply(
+        x if x.dim() == 3 else x.unsqueeze(0), weight, bias
+    )
     return out
 
 

@@ -11,8 +11,9 @@ from torch import Tensor
 from lgan.ops import triton_gpu
 from lgan.ops.first_order import first_order
 from lgan.ops.incidence import ByNode, Incidence
+from lgan.ops.triton_norm import LayerNorm, Norm
 
-__all__ = ["EgoSum", "LinearSum", "SegmentSum"]
+__all__ = ["EgoSum", "LayerNorm", "LinearSum", "Norm", "SegmentSum"]
 
 
 class EgoSum(torch.autograd.Function):

@@ -103,36 +103,30 @@ def edges_and_direction(union: GraphUnion, options: Options) -> Options:
     return {**edge_columns(union, options), **directed}
 
 
+_lgan = partial(
+    NetworkSpec,
+    compress=True,
+    triangles=True,
+    captured=True,
+    data_options=edges_and_direction,
+    data_option_names=("edge_dim", "directed"),
+)
+
 MODELS: dict[str, ModelSpec] = {
-    "lgan": NetworkSpec(
+    "lgan": _lgan(
         build=LGAN,
         power="above 1-WL on unlabelled graphs; incomparable with it on labelled ones",
         reference="Du et al., LGAN, AAAI 2026",
-        compress=True,
-        triangles=True,
-        captured=True,
-        data_options=edges_and_direction,
-        data_option_names=("edge_dim", "directed"),
     ),
-    "lgan-res": NetworkSpec(
+    "lgan-res": _lgan(
         build=partial(LGAN, residual=True),
         power="above 1-WL, below 3-WL",
         reference="Du et al., LGAN, AAAI 2026",
-        compress=True,
-        triangles=True,
-        captured=True,
-        data_options=edges_and_direction,
-        data_option_names=("edge_dim", "directed"),
     ),
-    "lgan-code": NetworkSpec(
+    "lgan-code": _lgan(
         build=LGAN,
         power="above LGAN-res, incomparable with 3-WL (275 of BREC's 400 pairs; 3-WL 270)",
         reference="LGAN-res with structural pair codes, docs/expressivity.md",
-        compress=True,
-        triangles=True,
-        captured=True,
-        data_options=edges_and_direction,
-        data_option_names=("edge_dim", "directed"),
         defaults={"residual": True, "pair_code": "full"},
     ),
     "gin": NetworkSpec(
