@@ -68,7 +68,10 @@ def permuted(graph: Data, generator: torch.Generator | None = None) -> Data:
     order = torch.randperm(graph.edge_index.size(1), generator=generator)
     edges = new_id[graph.edge_index][:, order].flip(0)
     attr = None if graph.edge_attr is None else graph.edge_attr[order]
-    return Data(x=x, edge_index=edges, edge_attr=attr, num_nodes=graph.num_nodes)
+    renamed = Data(x=x, edge_index=edges, edge_attr=attr, num_nodes=graph.num_nodes)
+    if "graph_x" in graph:  # which knows no nodes
+        renamed.graph_x = graph.graph_x
+    return renamed
 
 
 def _close(got: Tensor, expected: Tensor, law: str) -> None:

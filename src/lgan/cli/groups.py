@@ -124,6 +124,7 @@ class NetworkOptions:
     pair_code: options.PairCode = None
     features: options.Features = None
     edge_features: options.EdgeFeatures = None
+    graph_features: options.GraphFeatures = None
     recipe: options.Recipe = None
     compress: options.Compress = True
     more: options.Option = None

@@ -333,6 +333,14 @@ EdgeFeatures = Annotated[
         **one_of(EDGE_FEATURES, "kind of edge features"),
     ),
 ]
+GraphFeatures = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Features of whole graphs behind the read-out: morgan, rdkit2d, names of columns, "
+        "with commas between them.",
+    ),
+]
 Recipe = Annotated[
     str | None,
     typer.Option(

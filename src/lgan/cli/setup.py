@@ -145,6 +145,11 @@ def tell_source(found: "ReadSource") -> None:
                 f"{several.molecules:,} molecules occur more than once ({several.rows:,} rows), "
                 f"{several.conflicting:,} of them with different targets; all are kept"
             )
+    told = found.encoder.graphs
+    if told is not None:
+        note(f"{told.width:,} features of whole graphs: {', '.join(told.asked)}")
+        for name, count in told.missing(raw).items():
+            note(f"{name} is missing in {count:,} rows: its mean stands there, or no word")
     if unread := found.encoder.unread(raw):
         note(f"not read by this model: {', '.join(unread)}")
 

@@ -4,6 +4,7 @@ from lgan.catalogue import DATASETS, DatasetSpec, dataset_spec
 from lgan.data.cache import cache_key, load_tensors, locked, replaced, save_tensors
 from lgan.data.columns import Columns
 from lgan.data.encoder import Encoder
+from lgan.data.graph_features import GraphFeatures
 from lgan.data.load import fit_encoder, load, prepared_path
 from lgan.data.mirror import TU_URLS, fetch
 from lgan.data.node_features import feature_names, node_features
@@ -28,6 +29,7 @@ __all__ = [
     "DatasetSpec",
     "EgoLineGraph",
     "Encoder",
+    "GraphFeatures",
     "RawGraphs",
     "Split",
     "cache_key",

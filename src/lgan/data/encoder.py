@@ -11,6 +11,7 @@ from torch import Tensor
 from lgan.catalogue import EDGE_FEATURES
 from lgan.data.column_encoder import ColumnEncoder
 from lgan.data.columns import Columns
+from lgan.data.graph_features import GraphFeatures
 from lgan.data.raw import RawGraphs
 from lgan.graph import EdgeFeatures, GraphUnion
 from lgan.task import Task
@@ -38,6 +39,7 @@ class Encoder:
         task: What is predicted; none where a source has no targets.
         featuriser: What computed the features, with its options (molecules).
         directed: Whether the edges have a direction.
+        graphs: Features of whole graphs; none where a model reads none.
 
     Example:
         >>> from lgan.data import load_raw
@@ -52,6 +54,7 @@ class Encoder:
     task: Task | None = None
     featuriser: Mapping[str, Any] | None = None
     directed: bool = False
+    graphs: GraphFeatures | None = None
 
     @staticmethod
     def fit(
@@ -59,6 +62,7 @@ class Encoder:
         *,
         features: str = "all",
         edge_features: str = "all",
+        graph_features: Sequence[str] = (),
         targets: Sequence[str] | None = None,
         task: str | None = None,
         other: bool = True,
@@ -70,6 +74,8 @@ class Encoder:
             features: ``all`` columns of the nodes, or their degree where there are none;
                 ``labels``, ``attributes``, or both joined by ``+``; ``degree`` or ``constant``.
             edge_features: ``all`` columns of the pairs, ``labels``, ``attributes``, or ``none``.
+            graph_features: Features of whole graphs: ``morgan`` and ``rdkit2d`` of molecules, or
+                columns of the source.
             targets: The names of the targets; all that the source has unless given.
             task: The kind of task, where the values would suggest another.
             other: Keep a column for values that are not here; the published sets have none.
@@ -85,13 +91,20 @@ class Encoder:
             )
         if features == "all" and not raw.nodes.num_columns:
             features = "degree"
-        nodes = _node_columns(raw, features)
+        nodes, known = _node_columns(raw, features), _task(raw, targets, task)
+        told = [name for name in graph_features if known is not None and name in known.targets]
+        if told:
+            raise ValueError(
+                f"`graph_features` must not name what is predicted, got {told[0]!r}. Leave it out, "
+                "or name the targets."
+            )
         return Encoder(
             nodes=ColumnEncoder.fit(nodes, other=other),
             pairs=ColumnEncoder.fit(_edge_columns(raw, edge_features), other=other),
-            task=_task(raw, targets, task),
+            task=known,
             featuriser=raw.featuriser,
             directed=raw.direction is not None,
+            graphs=GraphFeatures.fit(raw, graph_features) if graph_features else None,
         )
 
     @property
@@ -103,6 +116,11 @@ class Encoder:
     def num_edge_features(self) -> int:
         """Features of an edge; 0 where none are read."""
         return self.pairs.width
+
+    @property
+    def num_graph_features(self) -> int:
+        """Features of a graph as a whole; 0 where none are read."""
+        return 0 if self.graphs is None else self.graphs.width
 
     @property
     def num_outputs(self) -> int:
@@ -192,6 +210,7 @@ class Encoder:
             task=self.task,
             x_table=table,
             edges=edges,
+            graph_x=None if self.graphs is None else self.graphs.encode(raw),
         )
 
     def with_degrees(self, x: Tensor, degree: Tensor) -> Tensor:
@@ -226,13 +245,14 @@ class Encoder:
             "task": None if self.task is None else self.task.to_json(),
             "featuriser": None if self.featuriser is None else dict(self.featuriser),
             **({"directed": True} if self.directed else {}),
+            **({} if self.graphs is None else {"graphs": self.graphs.to_json()}),
         }
 
     @staticmethod
     def from_json(plain: Any) -> "Encoder":
         """The encoder that `to_json` wrote."""
         fields = {"format", "nodes", "pairs", "task", "featuriser"}
-        known = isinstance(plain, Mapping) and set(plain) - {"directed"} == fields
+        known = isinstance(plain, Mapping) and set(plain) - {"directed", "graphs"} == fields
         if not known or plain["format"] != FORMAT:
             raise ValueError(
                 f"An encoder must be an object of format {FORMAT} with {sorted(fields)}, got "
@@ -247,6 +267,7 @@ class Encoder:
             task=None if plain["task"] is None else Task.from_json(plain["task"]),
             featuriser=featuriser,
             directed=bool(plain.get("directed", False)),
+            graphs=GraphFeatures.from_json(plain["graphs"]) if "graphs" in plain else None,
         )
 
     def _node_columns(self, raw: RawGraphs) -> Columns:

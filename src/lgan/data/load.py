@@ -13,6 +13,7 @@ from lgan._version import __version__
 from lgan.catalogue import DATASETS
 from lgan.data.cache import cache_key, load_tensors, locked, save_tensors
 from lgan.data.encoder import Encoder
+from lgan.data.graph_features import COMPUTED, feature_list
 from lgan.data.mirror import fetch
 from lgan.data.raw import RawGraphs
 from lgan.data.sources import is_path, load_raw
@@ -45,6 +46,7 @@ class UnionOptions:
     triangles: bool = True
     pair_code: str = "none"
     lift: Lift | None = None
+    graph_features: tuple[str, ...] = ()
 
     def key(self, name: str, file: Path | None = None, asked: str = "") -> str:
         """The name of the cache of a set with these options."""
@@ -53,6 +55,7 @@ class UnionOptions:
         known |= {"triangles": False} if not self.triangles else {}
         known |= {"pair_code": self.pair_code} if self.pair_code != "none" else {}
         known |= {"lift": self.lift.key} if self.lift is not None else {}
+        known |= {"graph_features": list(self.graph_features)} if self.graph_features else {}
         known |= {"asked": asked} if asked else {}
         if file is not None:  # no checksum is known of it
             known["file"] = [str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns]
@@ -66,6 +69,7 @@ def load(
     task: str | None = None,
     features: str | None = None,
     edge_features: str | Sequence[str] | None = None,
+    graph_features: str | Sequence[str] | None = None,
     root: str | Path = "data",
     mirror: str | Path | None = None,
     compress: bool = True,
@@ -92,6 +96,9 @@ def load(
         edge_features: ``all``, ``labels``, ``attributes`` or ``none``; by default all, and none
             for the sets of the published tables. A model that reads them is built with
             ``edge_dim=union.num_edge_features``. A list names attributes of networkx graphs.
+        graph_features: Features of whole graphs: ``morgan`` (fingerprints), ``rdkit2d``
+            (descriptors), names of columns of the source; several with commas between them. A model
+            that reads them is built with ``graph_dim=union.num_graph_features``.
         root: Folder for downloads and caches.
         mirror: Folder or address that holds ``NAME.zip``; by default the environment variable
             ``LGAN_MIRROR``, or else the official addresses.
@@ -111,7 +118,11 @@ def load(
         3
     """
     progress = progress or (lambda _: None)
+    told = feature_list(graph_features)
+    columns = tuple(name for name in told if name not in COMPUTED)
     given = {"targets": targets, "task": task, **reading}
+    if columns:
+        given["columns"] = (*reading.get("columns", ()), *columns)
     edges = edge_features if isinstance(edge_features, str) else None
     if edge_features is not None and edges is None:
         given["edge_features"] = edge_features
@@ -121,8 +132,9 @@ def load(
         raw = load_raw(source, root=root, mirror=mirror, seed=seed, progress=progress, **how)
         chosen = None if targets is None or isinstance(targets, Mapping) else _names(targets)
         encoder = fit_encoder(
-            raw, features=features, edge_features=edges, targets=chosen, task=task
-        )
+            raw, features=features, edge_features=edges, graph_features=told, targets=chosen,
+            task=task,
+        )  # fmt: skip
         labelled = with_target(raw, encoder.task)
         if left_out := raw.num_graphs - labelled.num_graphs:
             warnings.warn(
@@ -134,7 +146,7 @@ def load(
 
     usual = _usual(source)
     options = UnionOptions(
-        features or usual[0], edges or usual[1], compress, triangles, pair_code, lift
+        features or usual[0], edges or usual[1], compress, triangles, pair_code, lift, told
     )
     return cached_union(source, options, build, given=given, root=root, mirror=mirror)
 
@@ -212,6 +224,7 @@ def fit_encoder(
     *,
     features: str | None = None,
     edge_features: str | None = None,
+    graph_features: Sequence[str] = (),
     targets: Sequence[str] | None = None,
     task: str | None = None,
 ) -> Encoder:
@@ -228,6 +241,7 @@ def fit_encoder(
             raw,
             features=features or "all",
             edge_features=edge_features or "all",
+            graph_features=graph_features,
             targets=targets,
             task=task,
         )
@@ -235,6 +249,7 @@ def fit_encoder(
         raw,
         features=features or spec.features,
         edge_features=edge_features or "none",
+        graph_features=graph_features,
         targets=targets,
         task=task,
         other=False,

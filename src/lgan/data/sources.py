@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ def load_raw(
     mirror: str | Path | None = None,
     seed: int = 0,
     targets: str | Sequence[str] | Mapping[str, Sequence[Any]] | None = None,
-    columns: Sequence[str] = (),
+    columns: Sequence[str] | Mapping[str, Sequence[Any]] = (),
     smiles_column: str | None = None,
     molecules: MoleculeFeatures | None = None,
     node_features: Sequence[str] | None = None,
@@ -55,7 +55,8 @@ def load_raw(
         seed: Fixes a generated set; sets read from files do not use it.
         targets: Names of what is predicted: columns of a table, attributes of graphs; ``all`` for
             all columns, an empty list for none. For lists also their values by name.
-        columns: Further columns to keep, for groups or splits.
+        columns: Further columns to keep, for groups, splits or features of whole graphs. For lists
+            their values by name.
         smiles_column: The column of a table that holds the molecules.
         molecules: How molecules become graphs.
         node_features: Attributes of nodes of networkx graphs, GraphML and JSON lines to read.
@@ -113,7 +114,7 @@ class _Reading:
     mirror: str | Path | None
     seed: int
     targets: str | Sequence[str] | Mapping[str, Sequence[Any]] | None
-    columns: Sequence[str]
+    columns: Sequence[str] | Mapping[str, Sequence[Any]]
     smiles_column: str | None
     molecules: MoleculeFeatures | None
     node_features: Sequence[str] | None
@@ -211,7 +212,7 @@ def _table(source: Any, how: _Reading) -> RawGraphs:
         how.molecules,
         smiles_column=how.smiles_column,
         targets=how.target_names,
-        columns=how.columns,
+        columns=tuple(how.columns),
         progress=how.told(total),
         cache=Path(how.root) / "molecules",
     )
@@ -236,6 +237,17 @@ def _from_list(source: Any, how: _Reading) -> RawGraphs:
         raise ValueError("Expected at least one graph, got an empty list.")
     entries = list(source)
     package = type(entries[0]).__module__.split(".")[0]
+    if isinstance(how.columns, Mapping):
+        values = {name: list(column) for name, column in how.columns.items()}
+        for name, column in values.items():
+            if len(column) != len(entries):
+                raise ValueError(
+                    f"The column {name!r} must have a value for each of {len(entries)} graphs, got "
+                    f"{len(column)}. Put None where there is none."
+                )
+        raw = _from_list(entries, replace(how, columns=()))
+        kept = {name: [own[row] for row in raw.rows.tolist()] for name, own in values.items()}
+        return replace(raw, columns=kept)
     if entries[0] is None or isinstance(entries[0], str) or package == "rdkit":
         return _molecules(entries, how)
     if hasattr(entries[0], "adj"):
@@ -282,7 +294,7 @@ def _networkx(graphs: list[Any], name: str, how: _Reading) -> RawGraphs:
         node_features=how.node_features,
         edge_features=how.edge_features,
         targets=[] if how.target_values else how.target_names,
-        columns=how.columns,
+        columns=tuple(how.columns),
         symmetrise=how.symmetrise,
         directed=how.directed,
         name=name,

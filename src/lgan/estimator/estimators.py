@@ -18,9 +18,17 @@ from torch import Tensor
 
 from lgan import ops
 from lgan.data import load_raw
+from lgan.data.graph_features import COMPUTED, feature_list
 from lgan.data.split_words import group_folds, random_folds
 from lgan.data.splits import stratified_folds
-from lgan.estimator.rows import as_rows, distinct_labels, graph_weights, row_values, target_columns
+from lgan.estimator.rows import (
+    as_rows,
+    distinct_labels,
+    graph_weights,
+    row_values,
+    table_columns,
+    target_columns,
+)
 from lgan.experiment import (
     ReadSource,
     Settings,
@@ -49,6 +57,8 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         recipe: How it is trained, see :data:`lgan.experiment.RECIPES`.
         epochs: Epochs; as the recipe says unless given.
         metric: What the epoch is chosen by; that of the task unless given.
+        graph_features: Features of whole graphs behind the read-out, with commas between them:
+            ``morgan``, ``rdkit2d``, or columns of the tables that are passed as ``X``.
         options: Further settings by name, see :func:`lgan.experiment.settings_for`.
         random_state: Seed of folds, weights and batches.
         device: Where to train and predict: ``"auto"``, ``"cpu"`` or ``"cuda"``.
@@ -66,6 +76,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         recipe: str = "default",
         epochs: int | None = None,
         metric: str | None = None,
+        graph_features: str | Sequence[str] | None = None,
         options: Mapping[str, Any] | None = None,
         random_state: int | None = None,
         device: str = "auto",
@@ -76,6 +87,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         self.recipe = recipe
         self.epochs = epochs
         self.metric = metric
+        self.graph_features = graph_features
         self.options = options
         self.random_state = random_state
         self.device = device
@@ -121,7 +133,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
     ) -> tuple[Settings, ReadSource]:
         """The settings, and the graphs that can be read and have a target."""
         settings = self._settings()
-        raw = load_raw(as_rows(graphs), targets=columns)
+        raw = load_raw(as_rows(graphs), targets=columns, **self._told(graphs))
         if raw.errors:
             row, reason = raw.errors[0]
             warnings.warn(
@@ -175,7 +187,9 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             isinstance(X, Sequence | np.ndarray) or hasattr(X, "iloc")
         )
         with self._threads():
-            found = self._fitted().explain(as_rows([X] if alone else X), **asked)
+            found = self._fitted().explain(
+                as_rows([X] if alone else X), reading=self._told(X), **asked
+            )
         return found[0] if alone else found
 
     def save(self, path: Path | str) -> None:
@@ -202,8 +216,14 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             recipe=self.recipe,
             epochs=self.epochs,
             seed=_seed(self.random_state),
+            graph_features=self.graph_features,
             **(self.options or {}),
         )
+
+    def _told(self, X: Any) -> dict[str, Any]:
+        """The columns of a table that features of whole graphs come from, to read with it."""
+        names = [name for name in feature_list(self.graph_features) if name not in COMPUTED]
+        return {"columns": table_columns(X, names)} if names else {}
 
     def _place(self) -> torch.device:
         return choose_device(self.device)
@@ -258,7 +278,7 @@ class LGANClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
         """
         predictor = self._fitted()
         with self._threads():
-            answers, order = predictor.predict_proba(as_rows(X)), self._order()
+            answers, order = predictor.predict_proba(as_rows(X), **self._told(X)), self._order()
         if predictor.task.has_classes:
             return answers[:, order]
         return answers if order == [0, 1] else 1 - answers
@@ -281,7 +301,9 @@ class LGANClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
         share ``alpha`` of new graphs like those of the training have another.
         """
         with self._threads():
-            return self._fitted().predict_set(as_rows(X), alpha)[..., self._order()]
+            return self._fitted().predict_set(as_rows(X), alpha, **self._told(X))[
+                ..., self._order()
+            ]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of classes that are right, of those that are not missing in ``y``."""
@@ -325,7 +347,7 @@ class LGANRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The numbers of every graph, ``[n]`` or ``[n, T]``; NaN for what cannot be read."""
         with self._threads():
-            return self._fitted().predict(as_rows(X))
+            return self._fitted().predict(as_rows(X), **self._told(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R², the mean over targets, of the values that are not missing in ``y``."""
@@ -340,7 +362,7 @@ class LGANRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
     def predict_std(self, X: Any) -> NDArray[np.float64]:
         """How far the members are apart, in the units of the target."""
         with self._threads():
-            spread = self._fitted().predict_std(as_rows(X))
+            spread = self._fitted().predict_std(as_rows(X), **self._told(X))
         return spread[:, 0] if spread.shape[1] == 1 else spread
 
     def predict_interval(self, X: Any, alpha: float = 0.1) -> NDArray[np.float64]:
@@ -348,7 +370,7 @@ class LGANRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
         graphs like those of the training.
         """
         with self._threads():
-            return self._fitted().predict_interval(as_rows(X), alpha)
+            return self._fitted().predict_interval(as_rows(X), alpha, **self._told(X))
 
 
 def _seed(random_state: Any) -> int:

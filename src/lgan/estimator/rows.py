@@ -10,7 +10,14 @@ from torch import Tensor
 from lgan.data import RawGraphs
 from lgan.task.cells import spelled
 
-__all__ = ["as_rows", "distinct_labels", "graph_weights", "row_values", "target_columns"]
+__all__ = [
+    "as_rows",
+    "distinct_labels",
+    "graph_weights",
+    "row_values",
+    "table_columns",
+    "target_columns",
+]
 
 
 def as_rows(graphs: Any) -> list[Any]:
@@ -36,6 +43,19 @@ def as_rows(graphs: Any) -> list[Any]:
             f"`X` must be a list of graphs or SMILES, got {type(graphs).__name__}."
         ) from error
     return [row.item() if isinstance(row, np.generic) else row for row in rows]
+
+
+def table_columns(graphs: Any, names: list[str]) -> dict[str, list[Any]]:
+    """Columns of a table by name, one value a row each."""
+    there = [str(name) for name in getattr(graphs, "columns", ())]
+    missing = [name for name in names if name not in there]
+    if missing:
+        got = ", ".join(map(repr, there)) or "a list"
+        raise ValueError(
+            f"`X` must be a table with the column {missing[0]!r}, which `graph_features` names, "
+            f"got {got}. Pass a DataFrame with SMILES and that column."
+        )
+    return {name: list(graphs[name]) for name in names}
 
 
 def target_columns(graphs: Any, y: Any, *, fewest: int = 4) -> dict[str, list[Any]]:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from lgan.catalogue import DATASETS, known
+from lgan.data.graph_features import feature_list
 from lgan.experiment.recipes import RECIPES
 from lgan.experiment.tuned import TUNED
 from lgan.train import TrainConfig
@@ -14,7 +15,7 @@ from lgan.zoo import MODELS, KernelSpec, NetworkSpec, model_spec
 __all__ = ["Settings", "default_options", "settings_for"]
 
 TRAINING = {f.name for f in fields(TrainConfig)}
-DATA = {"features", "edge_features", "compress"}
+DATA = {"features", "edge_features", "graph_features", "compress"}
 SIZES = {"hidden", "num_layers"}
 # By the type a setting is declared with: what a value must be, and how to say so.
 FITTING: dict[Any, tuple[Any, str]] = {
@@ -38,6 +39,7 @@ class Settings:
         features: Node features.
         compress: Whether twins are merged.
         edge_features: Features of edges; ``none`` where the model reads none.
+        graph_features: Features of whole graphs, see :class:`lgan.data.GraphFeatures`.
         recipe: The recipe that what was not given comes from.
     """
 
@@ -49,6 +51,7 @@ class Settings:
     features: str
     compress: bool
     edge_features: str = "none"
+    graph_features: tuple[str, ...] = ()
     recipe: str = "paper"
 
     @property
@@ -60,6 +63,7 @@ class Settings:
         """Name and options of the model, for a record."""
         data: dict[str, Any] = {"features": self.features, "compress": self.compress}
         data |= {"edge_features": self.edge_features} if self.edge_features != "none" else {}
+        data |= {"graph_features": ",".join(self.graph_features)} if self.graph_features else {}
         data |= {"recipe": self.recipe} if self.recipe != "paper" else {}
         return {"name": self.model, "hidden": self.hidden, **self.options, **data}
 
@@ -67,6 +71,7 @@ class Settings:
         """All settings in one dictionary, as :func:`settings_for` takes them."""
         rest: dict[str, Any] = {"features": self.features, "edge_features": self.edge_features}
         rest |= {"compress": self.compress, "hidden": self.hidden}
+        rest |= {"graph_features": ",".join(self.graph_features)} if self.graph_features else {}
         rest |= {"recipe": self.recipe} if self.recipe != "paper" else {}
         return {**rest, **self.options, **asdict(self.training)}
 
@@ -122,6 +127,13 @@ def settings_for(model: str, dataset: str, *, recipe: str | None = None, **given
                 f"{given['edge_features']!r}`. Choose 'none', or a model that does: {able}."
             )
         chosen["edge_features"] = "none"
+    told = feature_list(chosen.get("graph_features"))
+    if told and not reads_graphs(spec):
+        able = ", ".join(name for name, other in MODELS.items() if reads_graphs(other))
+        raise ValueError(
+            f"The model {model!r} reads no features of whole graphs, got `graph_features="
+            f"{','.join(told)!r}`. Leave them out, or choose a model that does: {able}."
+        )
     compress = bool(chosen["compress"]) and isinstance(spec, NetworkSpec) and spec.compress
     return Settings(
         model=model,
@@ -132,6 +144,7 @@ def settings_for(model: str, dataset: str, *, recipe: str | None = None, **given
         features=str(chosen["features"]),
         compress=compress,
         edge_features=str(chosen["edge_features"]),
+        graph_features=told,
         recipe=recipe,
     )
 
@@ -144,6 +157,11 @@ def _several_readouts(spec: NetworkSpec | KernelSpec) -> bool:
 def reads_edges(spec: NetworkSpec | KernelSpec) -> bool:
     """Whether a model reads features of edges, kernels their labels."""
     return any(p.name in ("edge_dim", "edge_labels") for p in _parameters(spec))
+
+
+def reads_graphs(spec: NetworkSpec | KernelSpec) -> bool:
+    """Whether a model reads features of whole graphs."""
+    return any(p.name == "graph_dim" for p in _parameters(spec))
 
 
 def accepted(spec: NetworkSpec | KernelSpec) -> set[str]:

@@ -1,12 +1,13 @@
 """A source read for a network: its graphs, what encodes them, and their union."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
 from lgan.catalogue import DATASETS
 from lgan.data import Encoder, RawGraphs, feature_names, fit_encoder
+from lgan.data.graph_features import COMPUTED
 from lgan.data.load import UnionOptions, cached_union, encoded, with_target
 from lgan.experiment.reading import Reading
 from lgan.experiment.run import Progress, checked_and_placed, network_spec, with_data_options
@@ -64,7 +65,11 @@ class ReadSource:
     ) -> "ReadSource":
         """The graphs that have a target, ready for the network of some settings."""
         encoder = fit_encoder(
-            raw, features=settings.features, edge_features=settings.edge_features, task=task
+            raw,
+            features=settings.features,
+            edge_features=settings.edge_features,
+            graph_features=settings.graph_features,
+            task=task,
         )
         labelled = with_target(raw, encoder.task)
         union = encoded(labelled, encoder, _union_options(settings))
@@ -161,11 +166,12 @@ def stored_model(
 def _read(
     settings: Settings, source: str, reading: Reading, progress: Progress | None
 ) -> tuple[RawGraphs, Encoder]:
-    raw = reading.raw(source, progress)
+    raw = _with_columns(reading, settings).raw(source, progress)
     encoder = fit_encoder(
         raw,
         features=settings.features,
         edge_features=settings.edge_features,
+        graph_features=settings.graph_features,
         targets=None if reading.targets == ("all",) else reading.targets,
         task=reading.task,
     )
@@ -177,6 +183,12 @@ def _read(
     return raw, encoder
 
 
+def _with_columns(reading: Reading, settings: Settings) -> Reading:
+    """What is said of a source, with the columns that features of whole graphs come from."""
+    more = [n for n in settings.graph_features if n not in (*COMPUTED, *reading.columns)]
+    return replace(reading, columns=(*reading.columns, *more))
+
+
 def _union_options(settings: Settings) -> UnionOptions:
     spec = network_spec(settings.model)
     return UnionOptions(
@@ -186,6 +198,7 @@ def _union_options(settings: Settings) -> UnionOptions:
         spec.triangles,
         settings.pair_code,
         None if spec.lift is None else spec.lift(settings.options),
+        settings.graph_features,
     )
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from lgan.explain.maskable import MaskableGraph
+from lgan.explain.maskable import MaskableGraph, joined_graph_x
 from lgan.explain.masking import num_members, outputs_of, pair_code_of, reads_lines
 from lgan.explain.question import Question, as_members
 from lgan.graph import EdgeFeatures, EgoLines
@@ -139,6 +139,10 @@ def _ask(
         if question.degrees is not None:
             degree = torch.bincount(pair_index.flatten(), minlength=start)
             data.x = question.degrees(data.x, degree)
+    counts = [len(absent) for _, absent in chunk]
+    told = joined_graph_x([graph for graph, _, _ in kept])
+    if told is not None:
+        data.graph_x = told.repeat_interleave(torch.tensor(counts, device=told.device), 0)
     listed = reads_lines(model)
     build = EgoLines.from_pairs if listed else EgoLines.edges_only
     lines = build(pair_index, start)
@@ -157,7 +161,6 @@ def _ask(
             f"{type(model).__name__} gives no answer for a graph without nodes, which is what is "
             "left here. Take edges away instead: `over='edges'`."
         )
-    counts = [len(absent) for _, absent in chunk]
     for (g, _), part in zip(chunk, outputs.split(counts, 1), strict=True):
         found[g].append(part)
 

@@ -27,12 +27,15 @@ class MaskableGraph:
         edge_index: The columns that scores are given for ``[2, E]``.
         column_pair: The pair each column is a direction of ``[E]``, -1 for a self-loop.
         lines: Ego line graphs without merged twins; its pairs are the undirected edges.
+        graph_x: Features of the graph as a whole ``[1, d]``, which stay as they are while edges and
+            nodes are taken away: scores say what the structure adds to them.
     """
 
     x: Tensor | None
     edge_index: Tensor
     column_pair: Tensor
     lines: EgoLines
+    graph_x: Tensor | None = None
 
     @staticmethod
     def of(data: Any, *, pair_code: str = "none") -> "MaskableGraph":
@@ -62,7 +65,8 @@ class MaskableGraph:
             edge_index = data.edge_index
         if lines.code_table is None:
             lines = lines.coded(pair_code)
-        return MaskableGraph(x, edge_index, _column_pair(edge_index, lines), lines)
+        graph_x = getattr(data, "graph_x", None)
+        return MaskableGraph(x, edge_index, _column_pair(edge_index, lines), lines, graph_x)
 
     @property
     def num_nodes(self) -> int:
@@ -78,7 +82,8 @@ class MaskableGraph:
         """The same graph on another device."""
         x = None if self.x is None else self.x.to(device)
         columns = self.edge_index.to(device), self.column_pair.to(device)
-        return MaskableGraph(x, *columns, self.lines.to(device))
+        graph_x = None if self.graph_x is None else self.graph_x.to(device)
+        return MaskableGraph(x, *columns, self.lines.to(device), graph_x)
 
     def to_columns(self, values: Tensor) -> Tensor:
         """Values of the pairs ``[P]`` at the columns of ``edge_index`` ``[E]``; 0 at loops."""
@@ -153,7 +158,14 @@ class MaskableUnion:
         ids = torch.arange(len(lines), device=device)
         return MaskableUnion(
             graphs=graphs,
-            batch=GraphBatch(x, ids, node_ptr, ids, union),  # type: ignore[arg-type]
+            batch=GraphBatch(
+                x,  # type: ignore[arg-type]
+                ids,
+                node_ptr,
+                ids,
+                union,
+                graph_x=joined_graph_x(graphs),
+            ),
             pair_ptr=ptr([each.num_pairs for each in lines]),
             entry_ptr=ptr([each.opposite_index.numel() for each in lines]),
         )
@@ -185,7 +197,7 @@ class MaskableUnion:
             **lines.edge_layout,
             _trusted=True,
         )
-        x = self.batch.x
+        x, told = self.batch.x, self.batch.graph_x
         ids = torch.arange(copies * len(self.graphs), device=device)
         repeats = (copies,) if x is None or x.dim() == 1 else (copies, 1)
         return MaskableUnion(
@@ -196,6 +208,7 @@ class MaskableUnion:
                 repeated(ptr),
                 ids,
                 union,
+                graph_x=None if told is None else told.repeat(copies, 1),
                 _trusted=True,
             ),
             pair_ptr=repeated(self.pair_ptr),
@@ -245,7 +258,15 @@ class MaskableUnion:
             proper = self.column_pair >= 0  # loops have lost their features
             data.edge_attr = each.new_zeros((proper.numel(), *each.shape[1:]))
             data.edge_attr[proper] = each[self.column_pair[proper]]
+        if self.batch.graph_x is not None:
+            data.graph_x = self.batch.graph_x
         return data
+
+
+def joined_graph_x(graphs: Sequence[MaskableGraph]) -> Tensor | None:
+    """The features of whole graphs ``[B, d]``, where all have some."""
+    told = [graph.graph_x for graph in graphs if graph.graph_x is not None]
+    return torch.cat(told) if told and len(told) == len(graphs) else None
 
 
 def _lines(data: Any) -> EgoLines:

@@ -53,6 +53,9 @@ class DeviceUnion:
         self.union = union
         self.rows = union.lines.by_node
         self.x, self.y = union.x, torch.cat([union.y, torch.zeros_like(union.y[:1])])
+        self.graph_x = union.graph_x
+        if self.graph_x is not None:
+            self.graph_x = torch.cat([self.graph_x, torch.zeros_like(self.graph_x[:1])])
         # A model that needs triangles where none were listed asks the batch, and is told.
         self.has_triangles = union.lines.has_triangles if union.lines.listed else None
         ptrs = {"nodes": union.node_ptr, "pairs": union.pair_ptr}
@@ -112,6 +115,7 @@ class DeviceUnion:
             ptr=nodes.ptr,
             ids=ids,
             lines=batch,
+            graph_x=None if self.graph_x is None else self.graph_x[ids],
             _trusted=True,
         )
 

@@ -35,6 +35,7 @@ class GraphBatch:
         node_weight: How often a node counts in the statistics of a batch, ``[n]`` or one row
             per model ``[K, n]``; ``None`` for as often as it has twins.
         cells: What a lifted model reads beside nodes and pairs, by family.
+        graph_x: Features of every graph as a whole ``[B, d]``.
     """
 
     x: Tensor
@@ -44,6 +45,7 @@ class GraphBatch:
     lines: EgoLines
     node_weight: Tensor | None = None
     cells: dict[str, Cells] = field(default_factory=dict)
+    graph_x: Tensor | None = None
     _trusted: InitVar[bool] = False
 
     def __post_init__(self, _trusted: bool) -> None:
@@ -88,6 +90,7 @@ class GraphBatch:
             lines=self.lines.to(device),
             node_weight=None if self.node_weight is None else self.node_weight.to(device),
             cells={name: family.to(device) for name, family in self.cells.items()},
+            graph_x=None if self.graph_x is None else self.graph_x.to(device),
             _trusted=True,
         )
 
@@ -121,6 +124,7 @@ class GraphUnion:
         task: What is to be predicted; ``None`` for classes that have no names.
         x_table: The distinct rows of real features ``[U, F]``, where few are distinct; batches
             have the rows themselves.
+        graph_x: Features of every graph as a whole ``[G, d]``.
     """
 
     x: Tensor
@@ -134,6 +138,7 @@ class GraphUnion:
     cells: dict[str, Cells] = field(default_factory=dict)
     task: Task | None = None
     x_table: Tensor | None = None
+    graph_x: Tensor | None = None
     _trusted: InitVar[bool] = False
 
     def __post_init__(self, _trusted: bool) -> None:
@@ -144,6 +149,8 @@ class GraphUnion:
         if self.x_table is not None:
             _check_table(self.x, self.x_table, self.num_features)
         _check_rows("y", self.y, self.node_ptr.numel() - 1)
+        if self.graph_x is not None:
+            _check_graph_x(self.graph_x, self.node_ptr.numel() - 1)
         check_lines_in_graphs(self.lines, self.node_ptr, self.pair_ptr, self.opposite_ptr)
         check_cells(self.cells, self.node_ptr)
 
@@ -184,6 +191,7 @@ class GraphUnion:
         task: Task | None = None,
         x_table: Tensor | None = None,
         edges: EdgeFeatures | None = None,
+        graph_x: Tensor | None = None,
     ) -> "GraphUnion":
         """Merge twins, list triangles, lay out the ego line graphs of all graphs at once.
 
@@ -202,6 +210,7 @@ class GraphUnion:
             task: What is to be predicted.
             x_table: Real features ``[U, F]`` of which ``x`` holds the rows ``[N]``, each row once.
             edges: Features of the pairs.
+            graph_x: Features of every graph as a whole ``[G, d]``.
         """
         categories = num_features if x_table is None else len(x_table)
         num_nodes = _check_parts(x, y, node_ptr, categories, num_classes, named=task is not None)
@@ -234,6 +243,7 @@ class GraphUnion:
             name=name,
             task=task,
             x_table=x_table,
+            graph_x=graph_x,
         )
 
     def tensors(self) -> dict[str, Tensor]:
@@ -245,6 +255,7 @@ class GraphUnion:
         stored = {"x": self.x, "y": self.y, "node_ptr": self.node_ptr}
         stored["numbers"] = torch.tensor(numbers)
         stored |= {} if self.x_table is None else {"x_table": self.x_table}
+        stored |= {} if self.graph_x is None else {"graph_x": self.graph_x}
         stored |= {name: getattr(self.lines, name) for name in FIELDS}
         carried = {name: getattr(self.lines, name) for name in CARRIED}
         stored |= {name: value for name, value in carried.items() if value is not None}
@@ -280,6 +291,7 @@ class GraphUnion:
             cells=cells_from_tensors(stored),
             task=task,
             x_table=stored.get("x_table"),
+            graph_x=stored.get("graph_x"),
         )
 
     def lifted(self, lift: "Lift", progress: Callable[[float], None] | None = None) -> "GraphUnion":
@@ -296,6 +308,11 @@ class GraphUnion:
     def num_edge_features(self) -> int:
         """Features of an edge; 0 where the edges have none."""
         return self.lines.edge_columns
+
+    @property
+    def num_graph_features(self) -> int:
+        """Features of a graph as a whole; 0 where there are none."""
+        return 0 if self.graph_x is None else self.graph_x.size(1)
 
     @cached_property
     def known_task(self) -> Task:
@@ -335,7 +352,8 @@ class GraphUnion:
         moved = {f.name: getattr(self, f.name) for f in fields(self)}
         for key in ("x", "y", "node_ptr", "lines"):
             moved[key] = moved[key].to(device)
-        moved["x_table"] = None if self.x_table is None else self.x_table.to(device)
+        for key in ("x_table", "graph_x"):
+            moved[key] = None if moved[key] is None else moved[key].to(device)
         moved["cells"] = {name: family.to(device) for name, family in self.cells.items()}
         return GraphUnion(**moved, _trusted=True)
 
@@ -373,7 +391,30 @@ class GraphUnion:
         )
         cells = batch_cells(self.cells, self.node_ptr, ids) if self.cells else {}
         x = self.x[nodes] if self.x_table is None else self.x_table[self.x[nodes]]
-        return GraphBatch(x, self.y[ids], ptr, ids, batch, cells=cells, _trusted=True)
+        graph_x = None if self.graph_x is None else self.graph_x[ids]
+        return GraphBatch(
+            x, self.y[ids], ptr, ids, batch, cells=cells, graph_x=graph_x, _trusted=True
+        )
+
+    def select(self, ids: Tensor) -> "GraphUnion":
+        """Some of the graphs, in any order, as a data set of its own.
+
+        Args:
+            ids: Graphs ``[B]``, on the device of the union.
+        """
+        batch = self.batch(ids)
+        start = self.node_ptr[ids]
+        return replace(
+            self,
+            x=self.x[concat_ranges(start, self.node_ptr[ids + 1] - start)],
+            y=batch.y,
+            node_ptr=batch.ptr,
+            lines=batch.lines,
+            original_nodes=int(batch.multiplicity.sum()),
+            cells=batch.cells,
+            graph_x=batch.graph_x,
+            _trusted=True,
+        )
 
     def _check_graphs(self, ids: Tensor) -> None:
         """Elsewhere than on the CPU a look at the ids would wait for the device."""
@@ -450,6 +491,17 @@ def _check_edges(edges: EdgeFeatures, pairs: int) -> None:
             f"`edges.rows` must hold rows of the table from 0 to {len(table) - 1}, got {low} to "
             f"{high}. Make them with `EdgeFeatures.of`."
         )
+
+
+def _check_graph_x(graph_x: Tensor, graphs: int) -> None:
+    _check_rows("graph_x", graph_x, graphs)
+    if graph_x.dim() != 2 or not graph_x.is_floating_point():
+        raise ValueError(
+            f"`graph_x` must hold a row of real numbers for every graph, got {graph_x.dtype} of "
+            f"shape {list(graph_x.shape)}."
+        )
+    if not bool(torch.isfinite(graph_x).all()):
+        raise ValueError("`graph_x` must be finite, got NaN or infinite values.")
 
 
 def _check_rows(name: str, value: Any, rows: int) -> None:

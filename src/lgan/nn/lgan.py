@@ -10,6 +10,7 @@ from lgan.nn.dropout import Dropout
 from lgan.nn.eager import eager
 from lgan.nn.edge_vectors import EdgeDim
 from lgan.nn.features import check_finite, checked_features
+from lgan.nn.graph_block import GraphBlock
 from lgan.nn.lgan_conv import Branches, CodeMap, Comb, Fusion, LGANConv
 from lgan.nn.linear import Linear, one_hot
 from lgan.nn.norm import Norm
@@ -46,6 +47,8 @@ class LGAN(nn.Module):
         edge_dim: Features of an edge, see :class:`LGANConv`: number of categories, a tuple of
             them, or columns of real vectors.
         directed: Read the direction of arcs, see :class:`LGANConv`.
+        graph_dim: Features ``graph_x`` of a whole graph, joined behind the read-out, see
+            :class:`lgan.nn.graph_block.GraphBlock`.
         readout: ``"sum"``, ``"mean"`` or ``"max"`` over the nodes of a graph, or several of them
             side by side, such as ``"sum+mean"``.
         head_layers: Linear maps behind the read-out, with ReLU between them: 1 is a linear
@@ -82,6 +85,7 @@ class LGAN(nn.Module):
         norm: Norm = "batch",
         edge_dim: EdgeDim | None = None,
         directed: bool = False,
+        graph_dim: int | None = None,
         readout: str = "sum",
         head_layers: int = 1,
         dropout: float = 0.0,
@@ -99,6 +103,7 @@ class LGAN(nn.Module):
         self.include_input = include_input
         self.edge_dim = edge_dim
         self.directed = directed
+        self.graph_dim = graph_dim
         self.readout = readout_names(readout)
         self.convs = nn.ModuleList(
             LGANConv(
@@ -118,7 +123,8 @@ class LGAN(nn.Module):
             for layer in range(num_layers)
         )
         levels = num_layers * hidden_channels + include_input * in_channels
-        widths = [levels * len(self.readout)]
+        self.graph_block = None if graph_dim is None else GraphBlock(graph_dim, hidden_channels)
+        widths = [levels * len(self.readout) + (0 if graph_dim is None else hidden_channels)]
         widths += [hidden_channels] * (head_layers - 1)
         self.dropout = Dropout(dropout)
         self.mlp = nn.ModuleList(Linear(a, b) for a, b in pairwise(widths))
@@ -128,6 +134,8 @@ class LGAN(nn.Module):
         """Draw all weights anew."""
         for conv in self.convs:
             conv.reset_parameters()  # type: ignore[operator]
+        if self.graph_block is not None:
+            self.graph_block.reset_parameters()
         for linear in self.mlp:
             linear.reset_parameters()  # type: ignore[operator]
         self.head.reset_parameters()
@@ -149,6 +157,8 @@ class LGAN(nn.Module):
             x = conv(x, lines, node_weight=weight)
             levels.append(x)
         skip = skip_cat(levels, ptr, lines.multiplicity, self.readout)
+        if self.graph_block is not None:
+            skip = self.graph_block(skip, data)
         for linear in self.mlp:
             skip = linear(self.dropout(skip)).relu()
         out: Tensor = self.head(self.dropout(skip))

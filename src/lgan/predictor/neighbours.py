@@ -7,15 +7,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lgan._optional import require
 from lgan.data import RawGraphs
-from lgan.data.molecule_graphs import graph_molecule
+from lgan.data.graph_features import BITS, morgan
 from lgan.task import Task
 from lgan.train.training_molecules import TrainingMolecules
 
 __all__ = ["Neighbour", "are_of", "fingerprints", "labels_of", "nearest_of", "training_molecules"]
 
-RADIUS, BITS = 2, 1024
 # Rows of similarities at once, and training molecules whose nearest others set the threshold.
 ROWS, SAMPLE = 1024, 2000
 # Share of the training molecules that would count as unlike all others.
@@ -45,13 +43,7 @@ def fingerprints(raw: RawGraphs) -> Tensor:
         >>> fingerprints(load_raw(["CCO", "OCC"])).unique(dim=0).shape
         torch.Size([1, 128])
     """
-    generator = require("rdkit.Chem.rdFingerprintGenerator")
-    morgan = generator.GetMorganGenerator(radius=RADIUS, fpSize=BITS)
-    rows = np.zeros((raw.num_graphs, BITS), dtype=np.uint8)
-    with require("rdkit.rdBase").BlockLogs():  # reading them has told what is wrong
-        for graph in range(raw.num_graphs):
-            rows[graph] = morgan.GetFingerprintAsNumPy(graph_molecule(raw, graph))
-    return torch.from_numpy(np.packbits(rows, axis=1))
+    return torch.from_numpy(np.packbits(morgan(raw), axis=1))
 
 
 def training_molecules(raw: RawGraphs, y: Tensor, *, named: bool = True) -> TrainingMolecules:

@@ -1,7 +1,7 @@
 """Predictions as rows of a table: what came in, what the model says, and what went wrong."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from lgan.catalogue import DATASETS
 from lgan.data import RawGraphs
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.data.molecule_graphs import molecule_graphs
-from lgan.data.molecule_tables import stream_molecules
+from lgan.data.molecule_tables import choose_structures, stream_molecules
 from lgan.data.tables import BLOCK, is_table, open_table
 from lgan.predictor.predictor import Predictor
 from lgan.task import METRICS, Task
@@ -102,7 +102,10 @@ class PredictionRows:
             features = _features(predictor, path)
             blocks = stream_molecules(path, features, smiles_column=smiles_column, rows=block)
             names = list(table.names)
-            found.rows = found._streamed(blocks, features, table.rows, path.name, on_error, tell)
+            cell = choose_structures(names, smiles_column)
+            found.rows = found._streamed(
+                blocks, features, cell, table.rows, path.name, on_error, tell
+            )
         else:
             raw = _read(predictor, source, smiles_column, reading)
             cells = _cells(source, raw)
@@ -151,6 +154,7 @@ class PredictionRows:
         self,
         blocks: Iterator[Any],
         features: MoleculeFeatures,
+        cell: str,
         total: int,
         name: str,
         on_error: str,
@@ -158,10 +162,19 @@ class PredictionRows:
     ) -> Iterator[Row]:
         done = 0
         for block, molecules in blocks:
-            targets = self._targets(block.columns)
             rows = molecules.rows.tolist()
-            chosen = {key: [cells[row] for row in rows] for key, cells in targets.items()}
-            raw = molecule_graphs(molecules, features, name=name, targets=chosen)
+
+            def of_graphs(names: Iterable[str], block: Any = block, rows: Any = rows) -> Any:
+                return {key: [block.columns[key][row] for row in rows] for key in names}
+
+            raw = molecule_graphs(
+                molecules,
+                features,
+                name=name,
+                targets=of_graphs(self._targets(block.columns)),
+                columns=of_graphs(self._told(block.columns)),
+                structures=of_graphs([cell])[cell],
+            )
             yield from self._rows(raw, block.columns, len(block), on_error, block.first)
             done += len(block)
             tell(min(1.0, done / max(total, 1)))
@@ -176,10 +189,14 @@ class PredictionRows:
         yield from self._rows(raw, cells, raw.num_graphs + len(raw.errors), on_error, 0)
         tell(1.0)
 
-    def _targets(self, columns: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+    def _targets(self, columns: Mapping[str, Sequence[Any]]) -> tuple[str, ...]:
         wanted = self.predictor.task.targets
-        there = all(target in columns for target in wanted)
-        return {target: columns[target] for target in wanted} if there else {}
+        return wanted if all(target in columns for target in wanted) else ()
+
+    def _told(self, columns: Mapping[str, Sequence[Any]]) -> list[str]:
+        """The columns there are that features of whole graphs come from."""
+        graphs = self.predictor.encoder.graphs
+        return [] if graphs is None else [name for name in graphs.columns if name in columns]
 
     def _rows(
         self,

@@ -84,6 +84,11 @@ class Predictor:
             ("features", encoder.num_features, stored.in_channels),
             ("features of an edge", encoder.num_edge_features, stored.options.get("edge_dim", 0)),
             ("directions", int(encoder.directed), int(stored.options.get("directed", False))),
+            (
+                "features of a whole graph",
+                encoder.num_graph_features,
+                stored.options.get("graph_dim", 0),
+            ),
         ):
             if gives != reads:
                 raise ValueError(f"its encoder gives {gives} {what}, the network reads {reads}")
@@ -279,6 +284,8 @@ class Predictor:
     def read(self, source: Any, **reading: Any) -> RawGraphs:
         """The graphs of a source, with the features the model was trained with."""
         how: dict[str, Any] = {"targets": [], **reading}
+        if self.encoder.graphs is not None and not isinstance(how.get("columns"), Mapping):
+            how["columns"] = (*how.get("columns", ()), *self.encoder.graphs.columns)
         if self.encoder.featuriser is not None:
             how["molecules"] = MoleculeFeatures.from_json(self.encoder.featuriser)
         if self.encoder.directed:

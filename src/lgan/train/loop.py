@@ -97,6 +97,13 @@ def train_together(
             f"{type(models[0]).__name__} does not read it. Build `lgan.LGAN` with `directed=True`, "
             "or load with `symmetrise=True`."
         )
+    if union.num_graph_features and getattr(models[0], "graph_dim", None) is None:
+        raise ValueError(
+            f"{union.name or 'The data set'} has {union.num_graph_features} features of whole "
+            f"graphs and the model {type(models[0]).__name__} reads none. Build it with "
+            "`graph_dim=union.num_graph_features` (LGAN and GIN can), or load without "
+            "`graph_features`."
+        )
     model = stack(models).to(device).train()
     rates = torch.tensor([v.config.lr for v in chosen], dtype=torch.float64)
     decays = torch.tensor([v.config.weight_decay for v in chosen], dtype=torch.float64)

@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from torch_geometric.nn import GINConv, GINEConv
 
 from lgan.nn.dropout import Dropout
+from lgan.nn.graph_block import GraphBlock
 from lgan.nn.linear import Linear, one_hot
 from lgan.nn.norm import Norm, norm_layer
 from lgan.nn.readout import readout_names, skip_cat
@@ -46,6 +47,7 @@ class GIN(nn.Module):
         norm: ``"batch"`` (the paper), in which the biases of the maps would cancel, or ``"layer"``
             or ``"none"``, with biases.
         edge_dim: Categories of integer ``edge_attr [E]``, or columns of real vectors ``[E, d]``.
+        graph_dim: Features ``graph_x`` of a whole graph, joined behind the read-out.
 
     Shapes:
         Takes a PyG ``Data`` or ``Batch`` or a batch of an uncompressed
@@ -65,6 +67,7 @@ class GIN(nn.Module):
         eps: bool = False,
         norm: Norm = "batch",
         edge_dim: int | None = None,
+        graph_dim: int | None = None,
     ) -> None:
         super().__init__()
         self.readout = readout_names(readout)
@@ -77,9 +80,12 @@ class GIN(nn.Module):
         self.dropout = Dropout(dropout)
         self.in_channels = in_channels
         self.edge_dim = edge_dim
+        self.graph_dim = graph_dim
+        self.graph_block = None if graph_dim is None else GraphBlock(graph_dim, hidden_channels)
         self.include_input = include_input
         width = num_layers * hidden_channels + include_input * in_channels
-        self.head = Linear(width * len(self.readout), out_channels)
+        width = width * len(self.readout) + (0 if graph_dim is None else hidden_channels)
+        self.head = Linear(width, out_channels)
 
     def forward(self, data: Any) -> Tensor:
         """Outputs for every graph of a batch."""
@@ -97,6 +103,8 @@ class GIN(nn.Module):
             x = layer(x, data.edge_index, weight, edges)
             levels.append(x)
         skip = skip_cat(levels, ptr, multiplicity, self.readout)
+        if self.graph_block is not None:
+            skip = self.graph_block(skip, data)
         out: Tensor = self.head(self.dropout(skip))
         return out
 

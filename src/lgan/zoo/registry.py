@@ -92,15 +92,16 @@ class KernelSpec:
 ModelSpec = NetworkSpec | KernelSpec
 
 
-def edge_columns(union: GraphUnion, options: Options) -> Options:
-    """The features of an edge that a data set has, where it has any."""
-    return {"edge_dim": union.num_edge_features} if union.num_edge_features else {}
+def feature_sizes(union: GraphUnion, options: Options) -> Options:
+    """The features of an edge and of a whole graph that a data set has, where it has any."""
+    sizes = {"edge_dim": union.num_edge_features, "graph_dim": union.num_graph_features}
+    return {name: size for name, size in sizes.items() if size}
 
 
-def edges_and_direction(union: GraphUnion, options: Options) -> Options:
-    """The features of an edge that a data set has, and whether its edges have a direction."""
+def sizes_and_direction(union: GraphUnion, options: Options) -> Options:
+    """The same, and whether the edges have a direction."""
     directed = {"directed": True} if union.lines.edge_directed else {}
-    return {**edge_columns(union, options), **directed}
+    return {**feature_sizes(union, options), **directed}
 
 
 _lgan = partial(
@@ -108,8 +109,8 @@ _lgan = partial(
     compress=True,
     triangles=True,
     captured=True,
-    data_options=edges_and_direction,
-    data_option_names=("edge_dim", "directed"),
+    data_options=sizes_and_direction,
+    data_option_names=("edge_dim", "directed", "graph_dim"),
 )
 
 MODELS: dict[str, ModelSpec] = {
@@ -134,8 +135,8 @@ MODELS: dict[str, ModelSpec] = {
         power="1-WL where nodes have no labels; with labels, GIN-0 is weaker and GIN-ε is 1-WL",
         reference="Xu et al., How Powerful are Graph Neural Networks?, ICLR 2019",
         captured=True,
-        data_options=edge_columns,
-        data_option_names=("edge_dim",),
+        data_options=feature_sizes,
+        data_option_names=("edge_dim", "graph_dim"),
         defaults={"include_input": True},
     ),
     "dcnn": NetworkSpec(

@@ -1,0 +1,226 @@
+"""Features of whole graphs: fingerprints, descriptors of molecules, columns of the source."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from lgan._optional import require
+from lgan.data.molecule_graphs import graph_molecule
+from lgan.data.raw import RawGraphs
+from lgan.task.cells import TargetColumn
+
+__all__ = ["COMPUTED", "GraphFeatures", "feature_list", "morgan"]
+
+COMPUTED = {
+    "morgan": "Morgan fingerprint, 1,024 bits of radius 2",
+    "rdkit2d": "all descriptors that RDKit computes from the structure",
+}
+RADIUS, BITS = 2, 1024
+# Deviations from the mean beyond which a number is cut: some descriptors grow exponentially.
+FARTHEST = 5.0
+Scale = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class GraphFeatures:
+    """What is told of every graph as a whole, and how it is scaled.
+
+    Numbers have mean 0 and deviation 1 over the graphs it was fitted on, and are cut at five
+    deviations; a missing one is the mean. Words are one-hot, and nothing where they are missing or
+    were not there. Fingerprints stay 0 and 1.
+
+    Attributes:
+        asked: ``morgan``, ``rdkit2d`` or names of columns, in order.
+        scales: For what is asked and consists of numbers: mean and deviation by their names.
+        words: For columns of words their values.
+
+    Example:
+        >>> from lgan.data import load_raw
+        >>> raw = load_raw(["CCO", "CCN", "c1ccccc1"])
+        >>> GraphFeatures.fit(raw, ("morgan",)).encode(raw).shape
+        torch.Size([3, 1024])
+    """
+
+    asked: tuple[str, ...]
+    scales: Mapping[str, Mapping[str, Scale]]
+    words: Mapping[str, tuple[str, ...]]
+
+    @staticmethod
+    def fit(raw: RawGraphs, asked: Sequence[str]) -> "GraphFeatures":
+        """The features of these graphs; targets are not looked at."""
+        scales: dict[str, dict[str, Scale]] = {}
+        words: dict[str, tuple[str, ...]] = {}
+        for name in asked:
+            if name == "morgan":
+                continue
+            if name != "rdkit2d":
+                column = _column(raw, name)
+                if not column.all_numbers():
+                    words[name] = tuple(column.distinct())
+                    continue
+            names = descriptor_names() if name == "rdkit2d" else (name,)
+            values = _numbers(raw, name, names)
+            scales[name] = dict(zip(names, map(_scale, values.T), strict=True))
+        return GraphFeatures(tuple(asked), scales, words)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of a source that are read."""
+        return tuple(name for name in self.asked if name not in COMPUTED)
+
+    @property
+    def width(self) -> int:
+        """Numbers of a graph."""
+        return sum(
+            BITS if name == "morgan" else len(self.words.get(name) or self.scales[name])
+            for name in self.asked
+        )
+
+    def encode(self, raw: RawGraphs) -> Tensor:
+        """The features of every graph ``[G, d]``."""
+        parts = []
+        for name in self.asked:
+            if name == "morgan":
+                parts.append(morgan(raw).astype(np.float32))
+            elif name in self.words:
+                texts = _column(raw, name).texts
+                parts.append(np.array([[t == word for word in self.words[name]] for t in texts],
+                                      np.float32).reshape(len(texts), -1))  # fmt: skip
+            else:
+                mean, deviation = np.array(list(self.scales[name].values())).T
+                values = (_numbers(raw, name, tuple(self.scales[name])) - mean) / deviation
+                parts.append(np.nan_to_num(np.clip(values, -FARTHEST, FARTHEST)).astype(np.float32))
+        return torch.from_numpy(np.concatenate(parts, 1))
+
+    def missing(self, raw: RawGraphs) -> dict[str, int]:
+        """How many graphs have no value, by column; only those of the source are counted."""
+        counts = {name: _column(raw, name).texts.count(None) for name in self.columns}
+        return {name: count for name, count in counts.items() if count}
+
+    def to_json(self) -> dict[str, Any]:
+        """The features as JSON's types."""
+        return {
+            "asked": list(self.asked),
+            "scales": {
+                name: {column: list(scale) for column, scale in own.items()}
+                for name, own in self.scales.items()
+            },
+            "words": {name: list(own) for name, own in self.words.items()},
+        }
+
+    @staticmethod
+    def from_json(plain: Any) -> "GraphFeatures":
+        """The features that `to_json` wrote."""
+        try:
+            made = GraphFeatures(
+                tuple(map(str, plain["asked"])),
+                {
+                    str(name): {str(c): (float(m), float(d)) for c, (m, d) in own.items()}
+                    for name, own in plain["scales"].items()
+                },
+                {str(name): tuple(map(str, own)) for name, own in plain["words"].items()},
+            )
+            told = {*made.scales, *made.words, "morgan"}
+            right = bool(made.asked) and set(made.asked) | {"morgan"} == told
+        except (TypeError, KeyError, ValueError, AttributeError):
+            right = False
+        if not right:
+            raise ValueError(
+                "Features of graphs must be an object with what is asked, its scales and its "
+                f"words, got {str(plain)[:80]}. Read it from a model file of this version."
+            )
+        return made
+
+
+def feature_list(text: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Names from a text with commas between them, or a list; nothing for ``none``.
+
+    Example:
+        >>> feature_list("morgan, pH")
+        ('morgan', 'pH')
+    """
+    if text is None or text == "none":
+        return ()
+    names = tuple(n.strip() for n in (text.split(",") if isinstance(text, str) else text))
+    if not all(names) or len(set(names)) < len(names):
+        raise ValueError(
+            f"`graph_features` must name {', '.join(COMPUTED)} or columns, each once, got {text!r}."
+        )
+    return names
+
+
+def morgan(raw: RawGraphs, *, radius: int = RADIUS, bits: int = BITS) -> NDArray[np.uint8]:
+    """Morgan fingerprints of molecules, one byte a bit ``[G, bits]``."""
+    generator = require("rdkit.Chem.rdFingerprintGenerator")
+    made = generator.GetMorganGenerator(radius=radius, fpSize=bits)
+    rows = np.zeros((raw.num_graphs, bits), dtype=np.uint8)
+    with require("rdkit.rdBase").BlockLogs():  # reading them has told what is wrong
+        for graph in range(raw.num_graphs):
+            rows[graph] = made.GetFingerprintAsNumPy(graph_molecule(raw, graph))
+    return rows
+
+
+def descriptor_names() -> tuple[str, ...]:
+    """The descriptors of RDKit, by its own names."""
+    return tuple(name for name, _ in require("rdkit.Chem.Descriptors").descList)
+
+
+def _numbers(raw: RawGraphs, asked: str, names: Sequence[str]) -> NDArray[np.float64]:
+    """Values ``[G, n]`` as they are; NaN where one is missing or infinite."""
+    if asked != "rdkit2d":
+        column = _column(raw, asked)
+        if not column.all_numbers():
+            _, text = column.mixed() or ("numbers", str(column.distinct()[0]))
+            raise ValueError(
+                f"The column {asked!r} of {raw.name} must hold numbers, as where the model was "
+                f"trained, got {text!r}. Correct it, or leave its cells empty."
+            )
+        return column.numbers[:, None]
+    place = {name: i for i, name in enumerate(descriptor_names())}
+    values = np.full((raw.num_graphs, len(names)), np.nan)
+    known = [(i, place[name]) for i, name in enumerate(names) if name in place]
+    into, of = np.array(known, dtype=int).reshape(-1, 2).T
+    with require("rdkit.rdBase").BlockLogs():
+        for graph in range(raw.num_graphs):
+            values[graph, into] = _descriptors(graph_molecule(raw, graph).ToBinary())[of]
+    return values
+
+
+@lru_cache(1 << 16)  # an encoder is fitted to molecules, then applied to them
+def _descriptors(molecule: bytes) -> NDArray[np.float64]:
+    """All descriptors of a molecule; NaN where one cannot be computed."""
+    mol = require("rdkit.Chem").Mol(molecule)
+    values = [_descriptor(f, mol) for _, f in require("rdkit.Chem.Descriptors").descList]
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _descriptor(function: Any, mol: Any) -> float:
+    """A descriptor; NaN where it fails for a molecule."""
+    try:
+        return float(function(mol))
+    except (TypeError, ValueError, RuntimeError, ZeroDivisionError, OverflowError):
+        return float("nan")
+
+
+def _scale(values: NDArray[np.float64]) -> Scale:
+    """Mean and deviation of what is not missing; 1 where there is no spread."""
+    there = values[~np.isnan(values)]
+    mean, deviation = (float(there.mean()), float(there.std())) if there.size else (0.0, 1.0)
+    fine = np.isfinite(deviation) and deviation > 1e-12 * max(1.0, abs(mean))
+    return mean, deviation if fine else 1.0
+
+
+def _column(raw: RawGraphs, name: str) -> TargetColumn:
+    if name not in raw.columns:
+        there = ", ".join(map(repr, raw.columns)) or "none"
+        raise ValueError(
+            f"The feature {name!r} of whole graphs must be one of {', '.join(COMPUTED)} or a "
+            f"column of {raw.name}, got the columns {there}. Give a table that has it."
+        )
+    return TargetColumn.read(name, raw.columns[name])

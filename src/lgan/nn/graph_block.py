@@ -1,0 +1,50 @@
+"""Features of whole graphs, joined behind the read-out."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lgan.nn.linear import Linear
+
+__all__ = ["GraphBlock"]
+
+
+class GraphBlock(nn.Module):
+    r"""Joins the features ``g`` of whole graphs to their read-out ``h``.
+
+    .. math:: h' = h \,\|\, \mathrm{relu}(W g + b)
+
+    Args:
+        graph_dim: Features of a graph.
+        out_channels: Columns that are joined.
+
+    Shapes:
+        ``h``: ``[*, B, F]``; ``data.graph_x``: ``[B, graph_dim]``; result:
+        ``[*, B, F + out_channels]``.
+    """
+
+    def __init__(self, graph_dim: int, out_channels: int) -> None:
+        super().__init__()
+        if graph_dim < 1:
+            raise ValueError(f"`graph_dim` must be 1 or more, or None, got {graph_dim}.")
+        self.graph_dim = graph_dim
+        self.out_channels = out_channels
+        self.lin = Linear(graph_dim, out_channels)
+
+    def reset_parameters(self) -> None:
+        """Draw all weights anew."""
+        self.lin.reset_parameters()
+
+    def forward(self, h: Tensor, data: Any) -> Tensor:
+        """The read-out of every graph of a batch beside its features."""
+        g = getattr(data, "graph_x", None)
+        if g is None or g.dim() != 2 or g.shape != (h.size(-2), self.graph_dim):
+            got = "none" if g is None else f"shape {list(g.shape)}"
+            raise ValueError(
+                f"The network reads `graph_x` of shape [{h.size(-2)}, {self.graph_dim}], features "
+                f"of whole graphs, got {got}. Load with `graph_features`, or set `graph_dim` to "
+                "None."
+            )
+        joined = self.lin(g.to(self.lin.weight.dtype)).relu()
+        return torch.cat([h, joined.expand(*h.shape[:-1], -1)], -1)

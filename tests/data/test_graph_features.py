@@ -1,0 +1,91 @@
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import lgan
+from lgan.data import Encoder, GraphFeatures, load_raw
+
+pytest.importorskip("rdkit", reason="fingerprints and descriptors need rdkit")
+SMILES = ["CCO", "CCN", "c1ccccc1", "CC(=O)O"]
+
+
+def raw(**columns):
+    return load_raw(SMILES, targets={"y": [1.0, 2.0, 3.0, 4.5]}, columns=columns)
+
+
+def test_numbers_are_scaled_and_a_missing_one_is_the_mean():
+    made = raw(pH=[2, 4, None, 6])
+    features = GraphFeatures.fit(made, ("pH",))
+    deviation = np.std([2, 4, 6])
+    expected = torch.tensor([-2 / deviation, 0, 0, 2 / deviation])
+    torch.testing.assert_close(features.encode(made)[:, 0].double(), expected.double())
+    assert features.missing(made) == {"pH": 1}
+
+
+def test_new_numbers_keep_the_scale_of_the_fit_and_are_cut():
+    features = GraphFeatures.fit(raw(pH=[0, 2, 0, 2]), ("pH",))
+    assert features.encode(raw(pH=[3, 1, 1e9, -1e9]))[:, 0].tolist() == [2, 0, 5, -5]
+
+
+def test_words_are_one_hot_and_unknown_ones_nothing():
+    features = GraphFeatures.fit(raw(solvent=["water", "oil", "", "oil"]), ("solvent",))
+    assert features.words == {"solvent": ("oil", "water")}
+    new = features.encode(raw(solvent=["oil", "wine", "water", None]))
+    assert new.tolist() == [[1, 0], [0, 0], [0, 1], [0, 0]]
+
+
+def test_fingerprints_and_descriptors_are_those_of_rdkit():
+    from rdkit.Chem import Descriptors, MolFromSmiles
+    from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
+
+    made = raw()
+    features = GraphFeatures.fit(made, ("morgan", "rdkit2d"))
+    got = features.encode(made)
+    assert got.shape == (4, features.width)
+    assert bool(got.isfinite().all())
+    morgan = GetMorganGenerator(radius=2, fpSize=1024)
+    mols = [MolFromSmiles(text) for text in SMILES]
+    bits = np.array([morgan.GetFingerprintAsNumPy(mol) for mol in mols])
+    assert np.array_equal(got[:, :1024].numpy(), bits)
+    weight = np.array([Descriptors.MolWt(mol) for mol in mols])
+    place = 1024 + list(features.scales["rdkit2d"]).index("MolWt")
+    np.testing.assert_allclose(got[:, place], (weight - weight.mean()) / weight.std(), rtol=1e-5)
+
+
+def test_json_brings_back_the_same_features():
+    made = raw(pH=[2, 4, None, 6], solvent=["a", "b", "a", "b"])
+    encoder = Encoder.fit(made, graph_features=("morgan", "pH", "solvent", "rdkit2d"))
+    again = Encoder.from_json(json.loads(json.dumps(encoder.to_json())))
+    assert again == encoder
+    assert torch.equal(again.encode(made).graph_x, encoder.encode(made).graph_x)
+
+
+@pytest.mark.parametrize("plain", [None, {}, {"asked": ["pH"], "scales": {}, "words": {}}])
+def test_other_json_is_refused(plain):
+    with pytest.raises(ValueError, match="Features of graphs must be"):
+        GraphFeatures.from_json(plain)
+
+
+def test_a_target_is_no_feature():
+    with pytest.raises(ValueError, match="must not name what is predicted, got 'y'"):
+        Encoder.fit(raw(y=[1, 2, 3, 4]), graph_features=("y",))
+
+
+def test_a_column_that_is_not_there_is_named():
+    with pytest.raises(ValueError, match="The feature 'pH' of whole graphs must be one of morgan"):
+        GraphFeatures.fit(raw(), ("pH",))
+    with pytest.raises(ValueError, match="must have a value for each of 4 graphs, got 1"):
+        raw(pH=[1])
+
+
+def test_load_reads_columns_of_a_table_and_its_cache(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("smiles,y,pH\nCCO,1,7\nCCN,2,\nCC,3,9\n")
+    first, again = (
+        lgan.load(table, targets="y", graph_features="pH,morgan", root=tmp_path) for _ in range(2)
+    )
+    assert first.num_graph_features == 1025
+    assert torch.equal(first.graph_x, again.graph_x)
+    assert lgan.load(table, targets="y", root=tmp_path).graph_x is None

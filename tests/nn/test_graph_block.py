@@ -1,0 +1,117 @@
+"""Features of whole graphs behind the read-out: the laws that every network keeps."""
+
+import pytest
+import torch
+
+import lgan
+from laws import (
+    assert_batching_invariant,
+    assert_permutation_invariant,
+    varied_graphs,
+)
+from lgan.graph.device_union import DeviceUnion
+from lgan.train import train_ensemble
+from lgan.zoo import GIN
+from lgan.zoo.dcnn import DCNN
+from stacks import build_stack
+
+NETWORKS = {"lgan": lgan.LGAN, "gin": GIN}
+
+
+def network(name, **options):
+    torch.manual_seed(0)
+    return NETWORKS[name](3, 4, 2, num_layers=2, graph_dim=5, **options).double()
+
+
+def graphs():
+    torch.manual_seed(1)
+    made = varied_graphs(3)
+    for graph in made:
+        graph.graph_x = torch.randn(1, 5, dtype=torch.float64)
+    return made
+
+
+@pytest.fixture
+def union():
+    torch.manual_seed(2)
+    made = lgan.load("triangles", compress=False)
+    made = made.select(torch.arange(0, 40, 3))
+    return type(made)(**{**vars_of(made), "graph_x": torch.randn(made.num_graphs, 5)})
+
+
+def both_directions(graph):
+    both = torch.cat([graph.edge_index, graph.edge_index.flip(0)], 1)
+    return graph.clone().update({"edge_index": both})
+
+
+def vars_of(union):
+    return {name: getattr(union, name) for name in type(union).__dataclass_fields__
+            if name != "_trusted"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_every_law_holds(name):
+    model = network(name)
+    transform = both_directions if name == "gin" else lgan.EgoLineGraph()
+    assert_permutation_invariant(model, graphs(), transform)
+    assert_batching_invariant(model, graphs(), transform)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_features_of_a_graph_move_its_output_and_no_other(name, union):
+    model = NETWORKS[name](union.num_features, 4, 2, num_layers=2, graph_dim=5).eval()
+    before = lgan.train.predict(model, union)
+    changed = union.graph_x.clone()
+    changed[3] += 1
+    after = lgan.train.predict(model, type(union)(**{**vars_of(union), "graph_x": changed}))
+    assert ((before != after).any(1)).nonzero().flatten().tolist() == [3]
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_models_side_by_side_are_the_models_alone(name, union):
+    def build():
+        return NETWORKS[name](union.num_features, 4, 2, num_layers=2, graph_dim=5)
+
+    batch = union.batch(torch.tensor([4, 0, 9]))
+    together = build_stack(build, [3, 4]).eval()(batch)
+    for got, seed in zip(together, (3, 4), strict=True):
+        alone = build_stack(build, [seed]).eval()(batch)[0]
+        torch.testing.assert_close(got, alone)
+
+
+def test_a_batch_has_the_features_of_its_graphs_on_every_road(union):
+    ids = torch.tensor([5, 1, 1, 8])
+    on_device = DeviceUnion(union)
+    for batch in (union.batch(ids), on_device.batch(ids, on_device.capacity(ids[None]))):
+        assert torch.equal(batch.graph_x, union.graph_x[ids])
+    assert torch.equal(union.select(ids).graph_x, union.graph_x[ids])
+    again = lgan.GraphUnion.from_tensors(union.tensors())
+    assert torch.equal(again.graph_x, union.graph_x)
+
+
+def test_a_selection_is_what_its_batch_is(union):
+    ids = torch.tensor([7, 2, 11])
+    chosen, batch = union.select(ids), union.batch(ids)
+    whole = chosen.batch(torch.arange(3))
+    assert torch.equal(whole.x, batch.x)
+    assert torch.equal(whole.ptr, batch.ptr)
+    assert torch.equal(whole.lines.pair_index, batch.lines.pair_index)
+    assert torch.equal(whole.lines.opposite_index, batch.lines.opposite_index)
+
+
+def test_what_does_not_fit_is_refused(union):
+    model = lgan.LGAN(union.num_features, 4, 2, graph_dim=6)
+    with pytest.raises(ValueError, match=r"reads `graph_x` of shape \[2, 6\].*got shape \[2, 5\]"):
+        model(union.batch(torch.tensor([0, 1])))
+    with pytest.raises(ValueError, match="`graph_dim` must be 1 or more"):
+        lgan.LGAN(2, 4, 2, graph_dim=0)
+    with pytest.raises(ValueError, match="5 features of whole graphs and the model DCNN reads"):
+        train_ensemble(
+            lambda: DCNN(union.num_features, 4, 2),
+            union,
+            members=2,
+            folds=torch.arange(14) // 2 % 2,
+        )
+    bad = torch.full_like(union.graph_x, torch.nan)
+    with pytest.raises(ValueError, match="`graph_x` must be finite"):
+        type(union)(**{**vars_of(union), "graph_x": bad})
