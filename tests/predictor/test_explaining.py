@@ -23,6 +23,17 @@ def test_scores_are_of_the_atoms_and_bonds_as_they_were_written():
     assert rows[0]["explained"] == "yes"
 
 
+def test_features_are_scored_by_the_names_of_their_columns():
+    model = predictor(["no", "yes", "no", "yes", "yes"])
+    raw = model.read(SMILES)
+    found = explain_graphs(model, raw, target="yes", method="gradient", features=True)
+    first = found[0]
+    assert first.node_feature_names == model.encoder.nodes.column_names
+    assert first.node_feature_scores.shape == (3, len(first.node_feature_names))
+    rows = [row for row in score_rows(raw, found, model.task) if row["kind"] == "node feature"]
+    assert {"element=C", "element=O"} <= {row["name"] for row in rows}
+
+
 def test_a_regression_explains_its_number_in_the_units_of_the_target():
     model = predictor([1.5, 2.0, 3.25, 4.0, 5.5])
     raw = model.read(SMILES[:2])

@@ -17,7 +17,7 @@ import laws
 import lgan
 from lgan import GraphUnion, TrainConfig, wl
 from lgan.data import node_features, stratified_folds, triangle_pairs
-from lgan.graph import GraphBatch
+from lgan.graph import EdgeFeatures, GraphBatch
 from lgan.graph.named import named_graph
 from lgan.train.jobs import Variant, held_out_job
 from lgan.train.loop import train_together
@@ -378,3 +378,25 @@ def test_defaults_are_settings_that_the_network_or_the_training_knows(name):
     taken = set(inspect.signature(NETWORKS[name].build).parameters)
     training = set(inspect.signature(TrainConfig).parameters)
     assert set(NETWORKS[name].defaults) <= taken | training | {"hidden", "features"}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_features_and_directions_of_edges_are_read_or_refused(name):
+    graphs = laws.varied_graphs(CHANNELS)
+    union = _union(name, graphs)
+    lines = replace(union.lines, pair_table=None, pair_rows=None)
+    ones, way = torch.ones(lines.num_pairs, 2), torch.ones(lines.num_pairs, dtype=torch.int64)
+    spec = NETWORKS[name]
+    for edges, read, message in (
+        (EdgeFeatures.of(ones), "edge_dim", "features"),
+        (EdgeFeatures.of(None, way), "directed", "direction"),
+    ):
+        carried = lines.with_edges(edges).coded(_code(name))
+        batch = everything(replace(union, lines=carried))
+        if read not in spec.data_option_names:
+            with pytest.raises(ValueError, match=message):
+                _build(name)(batch)
+            continue
+        assert spec.data_options is not None
+        options = {**_options(name), **spec.data_options(replace(union, lines=carried), {})}
+        assert spec.build(CHANNELS, 5, CLASSES, **options)(batch).shape == (len(graphs), CLASSES)

@@ -96,6 +96,10 @@ def explain(
             show_default="the groups of molecules",
         ),
     ] = None,
+    features: Annotated[
+        bool,
+        typer.Option("--features", help="Score the features of nodes and edges too (SOURCE)."),
+    ] = False,
     steps: Annotated[int, typer.Option(min=2, help="Points of the path to begin with.")] = 32,
     smiles_column: options.SmilesColumn = None,
     output: Annotated[
@@ -132,7 +136,7 @@ def explain(
         if source is not None:
             SourceOptions(root=root, mirror=mirror).check(source)
         how: dict[str, Any] = {"method": method, "over": over, "fragments": fragments, "seed": seed,
-                 "path": PointsOfPath(steps=steps)}  # fmt: skip
+                 "path": PointsOfPath(steps=steps), "features": features}  # fmt: skip
         reading = {"root": root, "mirror": mirror, "smiles_column": smiles_column}
         explain_source(
             load_model(checkpoint).to(place), source or smiles, index=index,
@@ -140,6 +144,10 @@ def explain(
             as_json=as_json,
         )  # fmt: skip
         return
+    if features:
+        raise typer.BadParameter(
+            "`--features` names the columns of a SOURCE. Name one, the data set itself, say."
+        )
     name = dataset or stored.dataset
     _check_packages(output, report, smiles, name)
     raw: RawGraphs | None = None

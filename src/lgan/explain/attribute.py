@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from lgan import ops
 from lgan.explain.attribution import Attribution
+from lgan.explain.feature_scores import feature_scores
 from lgan.explain.fragments import Fragment, graph_fragments
 from lgan.explain.integrated_gradients import outputs_at_ends
 from lgan.explain.maskable import MaskableGraph
@@ -49,6 +50,7 @@ def attribute(  # type: ignore[misc]  # the forms above leave the options out
     samples: int = 32,
     seed: int = 0,
     path: Path | None = None,
+    features: bool = False,
 ) -> Attribution | list[Attribution]:
     """Which edges, nodes or fragments made a model say what it says.
 
@@ -88,6 +90,8 @@ def attribute(  # type: ignore[misc]  # the forms above leave the options out
         samples: Orders that ``"shapley"`` draws where more than 12 parts can be taken away.
         seed: Fixes methods that draw random numbers.
         path: How integrals are taken.
+        features: Score the features of nodes and edges too, by Integrated Gradients whatever the
+            method, see :mod:`lgan.explain.feature_scores`.
 
     Example:
         >>> import lgan, torch
@@ -127,9 +131,13 @@ def attribute(  # type: ignore[misc]  # the forms above leave the options out
         found = [
             Attribution.of_found(
                 question, i, each, ends[i], prediction=predictions[i], method=method
-            ).to(_device(given[i]))
+            )
             for i, each in enumerate(spec.explain(question))
         ]
+        if features:
+            scored = zip(found, graphs, feature_scores(question), strict=True)
+            found = [each.with_features(graph, scores) for each, graph, scores in scored]
+        found = [each.to(_device(graph)) for each, graph in zip(found, given, strict=True)]
     return found if several else found[0]
 
 

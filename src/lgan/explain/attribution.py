@@ -9,7 +9,8 @@ from torch import Tensor
 
 from lgan._optional import require
 from lgan.explain.fragments import Fragment
-from lgan.explain.question import Explained, Found, Question
+from lgan.explain.maskable import MaskableGraph
+from lgan.explain.question import Explained, FeatureScores, Found, Question
 
 __all__ = ["Attribution", "completeness"]
 
@@ -47,6 +48,15 @@ class Attribution:
             of their nodes (of edges for a fragment that has only these).
         fragment_spread: Their standard deviation over members ``[F]``.
         standard_error: Of the scores of what was taken away, where they were sampled; empty else.
+        node_feature_scores: Score of every feature of every node ``[n, F]``, where they were asked
+            for (``features=True``); categories by their one-hot vectors. Together with those of
+            the edges they sum up to ``output - feature_baseline_output`` up to ``feature_gap``.
+        edge_feature_scores: The same of every column ``[E, D]``; all columns of an undirected edge
+            carry its scores, which count once.
+        node_feature_names: Names of the features, where they are known.
+        edge_feature_names: Likewise.
+        feature_baseline_output: What is explained for the graph with all features 0.
+        feature_gap: What the scores of features fall short of their sum.
     """
 
     edge_index: Tensor
@@ -71,6 +81,12 @@ class Attribution:
     fragment_scores: Tensor = field(default_factory=lambda: torch.zeros(0))
     fragment_spread: Tensor = field(default_factory=lambda: torch.zeros(0))
     standard_error: Tensor = field(default_factory=lambda: torch.zeros(0))
+    node_feature_scores: Tensor = field(default_factory=lambda: torch.zeros(0, 0))
+    edge_feature_scores: Tensor = field(default_factory=lambda: torch.zeros(0, 0))
+    node_feature_names: tuple[str, ...] = ()
+    edge_feature_names: tuple[str, ...] = ()
+    feature_baseline_output: float = float("nan")
+    feature_gap: float = float("nan")
 
     @staticmethod
     def of_found(
@@ -136,6 +152,18 @@ class Attribution:
             standard_error=scores.new_zeros(0) if found.error is None else found.error,
         )
 
+    def with_features(self, graph: MaskableGraph, found: FeatureScores) -> "Attribution":
+        """The same scores and those of the features of nodes and edges."""
+        columns = [graph.to_columns(column) for column in found.pairs.t()]
+        none = found.pairs.new_zeros(graph.edge_index.size(1), 0)
+        return replace(
+            self,
+            node_feature_scores=found.nodes,
+            edge_feature_scores=torch.stack(columns, 1) if columns else none,
+            feature_baseline_output=found.baseline_output,
+            feature_gap=found.gap,
+        )
+
     @property
     def num_nodes(self) -> int:
         """Number of nodes of the original graph."""
@@ -183,10 +211,11 @@ class Attribution:
         return {k: _plain(v.tolist() if isinstance(v, Tensor) else v) for k, v in values.items()}
 
     def to_dataframe(self) -> Any:
-        """A row for every node, undirected edge, triangle and fragment, as a table of pandas.
+        """A row for every node, undirected edge, triangle and fragment, as a table of pandas, and
+        for every feature of a node or an edge whose score is not 0.
 
-        Columns: ``kind``, ``name`` (of a fragment), ``nodes`` (numbers with ``-`` between them),
-        ``score``, and ``spread`` over members, where it is known.
+        Columns: ``kind``, ``name`` (of a fragment or feature), ``nodes`` (numbers with ``-``
+        between them), ``score``, and ``spread`` over members, where it is known.
         """
         rows = [("node", "", str(i), s, None) for i, s in enumerate(self.node_scores.tolist())]
         pairs, scores = self.undirected()
@@ -206,9 +235,29 @@ class Attribution:
         ):
             nodes = part.nodes or sorted({node for edge in part.edges for node in edge})
             rows.append(("fragment", part.name, _joined(nodes), score, width))
+        rows += self._feature_rows()
         columns = ["kind", "name", "nodes", "score", "spread"]
         table = require("pandas").DataFrame(rows, columns=columns)
         return table.astype({"spread": float})
+
+    def _feature_rows(self) -> list[tuple[str, str, str, float, None]]:
+        parts = [("node feature", self.node_feature_scores, self.node_feature_names,
+                  [str(node) for node in range(self.num_nodes)])]  # fmt: skip
+        if self.edge_feature_scores.numel():
+            low_high = torch.sort(self.edge_index, dim=0).values
+            proper = low_high[0] != low_high[1]
+            ends, place = torch.unique(low_high[:, proper], dim=1, return_inverse=True)
+            each = self.edge_feature_scores[proper]
+            scores = each.new_zeros(ends.size(1), each.size(1))
+            scores[place] = each  # all columns of an edge carry the same
+            joined = [_joined(pair) for pair in ends.t().tolist()]
+            parts.append(("edge feature", scores, self.edge_feature_names, joined))
+        rows = []
+        for kind, scores, names, of in parts:
+            for row, column in scores.nonzero().tolist():
+                name = names[column] if names else str(column)
+                rows.append((kind, name, of[row], float(scores[row, column]), None))
+        return rows
 
     @property
     def _spread(self) -> Tensor:

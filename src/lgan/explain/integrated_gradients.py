@@ -26,11 +26,14 @@ from lgan.explain.question import Found, Question, as_members
 from lgan.graph import EgoLines
 
 __all__ = [
+    "CHUNK",
     "METHOD",
+    "Integral",
     "absolute_gradient",
     "gradient",
     "integrated_gradients",
     "outputs_at_ends",
+    "pass_load",
     "unions",
 ]
 
@@ -49,7 +52,7 @@ def integrated_gradients(question: Question) -> list[Found]:
     return found
 
 
-class _Integral:
+class Integral:
     """What is known so far of the integral of one graph."""
 
     def __init__(self, question: Question, graph: MaskableGraph, target: int) -> None:
@@ -89,9 +92,9 @@ class _Integral:
         )
 
 
-def _integrate(question: Question, union: MaskableUnion, targets: Sequence[int]) -> list[_Integral]:
+def _integrate(question: Question, union: MaskableUnion, targets: Sequence[int]) -> list[Integral]:
     """Attempt after attempt, until every graph adds up or has all the steps it may have."""
-    integrals = [_Integral(question, g, t) for g, t in zip(union.graphs, targets, strict=True)]
+    integrals = [Integral(question, g, t) for g, t in zip(union.graphs, targets, strict=True)]
     going = integrals
     while going:
         asked = [integral.next_panels() for integral in going]
@@ -107,7 +110,7 @@ def _integrate(question: Question, union: MaskableUnion, targets: Sequence[int])
 def _look(
     question: Question,
     union: MaskableUnion,
-    todo: Sequence[tuple[_Integral, list[tuple[float, float]]]],
+    todo: Sequence[tuple[Integral, list[tuple[float, float]]]],
 ) -> None:
     """Evaluate panels of all graphs of a union, each its own ones, in one pass."""
     model, path = question.model, question.path
@@ -240,12 +243,13 @@ def outputs_at_ends(model: nn.Module, graphs: Sequence[MaskableGraph]) -> list[T
 
 def _pieces(model: nn.Module, alpha: Tensor, union: MaskableUnion) -> tuple[Tensor, ...]:
     """Points that fit into one pass."""
-    load = _load(union.batch.lines) * max(num_members(model), 1)
+    load = pass_load(union.batch.lines) * max(num_members(model), 1)
     pieces: tuple[Tensor, ...] = alpha.split(max(1, CHUNK // max(1, load)))
     return pieces
 
 
-def _load(lines: EgoLines) -> int:
+def pass_load(lines: EgoLines) -> int:
+    """What a pass has to touch of a graph."""
     return lines.num_pairs + lines.opposite_index.numel() + lines.num_nodes
 
 
@@ -254,7 +258,7 @@ def unions(graphs: Sequence[MaskableGraph], copies: int) -> Iterator[MaskableUni
     part: list[MaskableGraph] = []
     room = CHUNK
     for graph in graphs:
-        load = copies * _load(graph.lines)
+        load = copies * pass_load(graph.lines)
         if part and load > room:
             yield MaskableUnion.of(part)
             part, room = [], CHUNK

@@ -42,7 +42,7 @@ def check_edge_columns(lines: EgoLines, edge_dim: EdgeDim | None) -> None:
             "Give `edge_attr`, or build the model without `edge_dim`."
         )
     fits = columns == (1 if isinstance(edge_dim, int) else len(edge_dim)) if categories else (
-        columns == edge_dim
+        columns == edge_channels(edge_dim)
     )  # fmt: skip
     if not fits:
         raise ValueError(

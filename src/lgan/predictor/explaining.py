@@ -1,6 +1,7 @@
 """Explanations by a trained model of whatever it reads: files, tables, SMILES, graphs."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from lgan.data import RawGraphs
@@ -51,7 +52,7 @@ def explain_graphs(
     """
     if raw.num_graphs == 0:
         return []
-    return attribute(
+    found: list[Attribution] = attribute(
         predictor.network,
         predictor.union(raw, compress=False),
         None if target is None else explained_output_of(predictor.task, target),
@@ -63,6 +64,10 @@ def explain_graphs(
         degrees=predictor.encoder.with_degrees if recount else None,
         **asked,
     )
+    if not asked.get("features"):
+        return found
+    nodes, pairs = predictor.encoder.nodes.column_names, predictor.encoder.pairs.column_names
+    return [replace(each, node_feature_names=nodes, edge_feature_names=pairs) for each in found]
 
 
 def explained_output_of(task: Task, target: int | str) -> int:
@@ -95,7 +100,7 @@ def explained_item(
 def score_rows(
     raw: RawGraphs, found: Sequence[Attribution], task: Task
 ) -> Iterator[dict[str, Any]]:
-    """A row of a table for every node, edge, triangle and fragment of explained graphs."""
+    """A row of a table for every node, edge, triangle, fragment and feature of explained graphs."""
     names = task.classes if task.has_classes else task.targets
     for graph, attribution in enumerate(found):
         own = {

@@ -15,6 +15,7 @@ from lgan.nn.readout import Readout, check_readout, readout
 from lgan.ops.row_sum import row_sum
 from lgan.zoo.cw_lift import EDGE_NODES, EDGES, RING_EDGES, RINGS, cw_lift
 from lgan.zoo.incidences import Incidences
+from lgan.zoo.plain_graph import refuse_prepared
 
 __all__ = ["CWN", "cells_per_graph", "lift_rings"]
 
@@ -97,6 +98,7 @@ class CWN(nn.Module):
 
     def forward(self, data: Any) -> Tensor:
         """Outputs for every graph of a batch."""
+        refuse_prepared(data, edge_features=True)
         cells = getattr(data, "cells", {})
         if RING_EDGES not in cells:
             raise ValueError(

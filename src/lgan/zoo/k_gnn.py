@@ -25,6 +25,7 @@ from lgan.zoo.k_sets import (
     types_of_three,
     types_of_two,
 )
+from lgan.zoo.plain_graph import refuse_prepared
 
 __all__ = ["KGNN", "lift_sets", "sets_per_graph"]
 
@@ -112,6 +113,7 @@ class KGNN(nn.Module):
 
     def forward(self, data: Any) -> Tensor:
         """Outputs for every graph of a batch."""
+        refuse_prepared(data, edge_features=True)
         cells = getattr(data, "cells", {})
         if TRIPLE_PAIRS not in cells:
             raise ValueError(

@@ -9,6 +9,7 @@ from torch.nn import functional as F
 
 from lgan.nn.dropout import Dropout
 from lgan.nn.linear import Linear, check_categories
+from lgan.zoo.plain_graph import refuse_prepared
 from lgan.zoo.receptive_fields import FAMILY, LEAST
 
 __all__ = ["PatchySan"]
@@ -85,6 +86,7 @@ class PatchySan(nn.Module):
 
     def forward(self, data: Any) -> Tensor:
         """Outputs for every graph of a batch."""
+        refuse_prepared(data, edge_features=True)
         fields = _fields(data, self.num_fields, self.field_size)
         h = (self._first(data.x, fields) + self.bias.unsqueeze(-2)).relu()  # [*, B w, 16]
         windows = h.unflatten(-2, (-1, self.num_fields)).unfold(-2, WINDOW, 1)

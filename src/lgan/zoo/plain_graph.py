@@ -33,7 +33,7 @@ class PlainGraph:
     @staticmethod
     def of(data: Any, dtype: torch.dtype) -> "PlainGraph":
         """The edges of a PyG ``Data`` or ``Batch``, or of a batch of a :class:`lgan.GraphUnion`."""
-        refuse_prepared(data)
+        refuse_prepared(data, edge_features=True)
         lines = getattr(data, "lines", None)
         if isinstance(lines, EgoLines):
             return PlainGraph(pointers(data), lines, dtype)
@@ -71,11 +71,18 @@ def pointers(data: Any) -> Tensor:
     return graph_ptr(data, data.x.size(0), data.x.device)
 
 
-def refuse_prepared(data: Any) -> None:
+def refuse_prepared(data: Any, *, edge_features: bool = False) -> None:
     """Raise an error for a graph of twin classes, which these networks would misread, and for one
-    with directions, which they would ignore.
+    with what they would ignore: directions and, for all but GINE, features of edges.
     """
     lines = getattr(data, "lines", None)
+    there = getattr(data, "edge_attr", None) is not None if lines is None else lines.edge_columns
+    if edge_features and there:
+        raise ValueError(
+            "The network reads no features of edges, got a graph whose edges have some. Load it "
+            "with `edge_features='none'`, remove `edge_attr`, or use `lgan.LGAN(edge_dim=...)` or "
+            "`lgan.zoo.GIN(edge_dim=...)`."
+        )
     if getattr(lines, "edge_directed", getattr(data, "pair_direction", None) is not None):
         raise ValueError(
             "The network reads edges without direction, got a graph whose edges have one. Load it "
