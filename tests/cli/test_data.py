@@ -189,3 +189,30 @@ def test_info_of_graphs_reads_the_attributes_asked_for(lgan, tmp_path):
     assert facts["triangles"] == 1 + 4 + 10
     assert facts["targets"] == {"target": {"x": 1, "y": 1, "z": 1}}
     assert lgan(*read, "--node-attributes", "none").json["node features"] == {}
+
+
+def test_table_becomes_shards_that_train_takes(lgan, tmp_path):
+    rows = "\n".join(f"{'C' * (1 + i % 5)}O,{i % 2}" for i in range(30))
+    (tmp_path / "t.csv").write_text(f"smiles,active\n{rows}\nC1CC,1\n")
+    ran = lgan("data", "prepare", "t.csv", "--shards", "4", "--output", "shards", "--json")
+    assert ran.code == 0, ran.err
+    assert (ran.json["rows"], ran.json["graphs"], ran.json["unreadable"]) == (31, 30, 1)
+    tiny = ["--members", "2", "--epochs", "1", "--hidden", "4", "--layers", "1", "--no-report"]
+    scores = [
+        lgan("train", source, *tiny, "--output", f"m{i}", "--json", *more).json["test"]
+        for i, (source, more) in enumerate(
+            [("shards", ()), ("t.csv", ()), ("shards", ("--window", "2"))]
+        )
+    ]
+    assert scores[0] == scores[1]
+    assert len(scores[2]) == 2
+    refused = lgan("train", "shards", "--pair-code", "full", "--output", "m9")
+    assert refused.code == 1
+    assert "read as they were prepared" in refused.err
+
+
+def test_shards_are_for_tables(lgan, empty):
+    ran = lgan("data", "prepare", "csl", "--shards", "4")
+    assert ran.code == 2
+    assert "for tables of molecules" in ran.err
+    assert empty()

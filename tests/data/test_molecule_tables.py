@@ -13,9 +13,10 @@ from lgan.data.molecule_tables import (
     choose_structures,
     choose_targets,
     count_duplicates,
+    molecules_of_blocks,
     read_molecule_table,
-    stream_molecules,
 )
+from lgan.data.tables import open_table
 
 TABLE = "id,smiles,active\na,CCO,1\nb,bad,0\nc,c1ccccc1,\nd,OCC,0\n"
 
@@ -65,7 +66,8 @@ def test_an_sdf_gives_its_fields(tmp_path: Path) -> None:
 
 
 def test_streamed_blocks_hold_all_columns_and_all_rows(path: Path) -> None:
-    blocks = list(stream_molecules(path, rows=3, processes=2))
+    table = open_table(path)
+    blocks = list(molecules_of_blocks(table.blocks(3), "smiles", processes=2))
     assert [(block.first, len(block)) for block, _ in blocks] == [(0, 3), (3, 1)]
     assert [cell for block, _ in blocks for cell in block.columns["id"]] == ["a", "b", "c", "d"]
     assert [molecules.rows.tolist() for _, molecules in blocks] == [[0, 2], [0]]
@@ -79,7 +81,7 @@ def test_a_row_that_does_not_fit_is_an_error_with_its_reason(tmp_path: Path) -> 
     assert table.targets == {"y": ["1", "0"]}
     ((row, reason),) = table.molecules.errors
     assert (row, reason[:28]) == (1, "the row has 3 cells, the hea")
-    ((_, molecules),) = stream_molecules(path)
+    ((_, molecules),) = molecules_of_blocks(open_table(path).blocks(), "smiles")
     assert molecules.errors == table.molecules.errors
 
 
@@ -113,11 +115,6 @@ def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:
         read_molecule_table(path)
     with pytest.raises(ValueError, match=r"same length, got \[1, 2\]"):
         read_molecule_table({"smiles": ["C"], "y": [1, 2]})
-
-
-def test_a_missing_column_is_told_before_a_stream_begins(path: Path) -> None:
-    with pytest.raises(ValueError, match="among the columns 'id', 'smiles', 'active', got 'x'"):
-        stream_molecules(path, smiles_column="x")
 
 
 def test_duplicates_with_other_labels_are_counted() -> None:

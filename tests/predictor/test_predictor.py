@@ -7,8 +7,8 @@ from safetensors.torch import load_file, save_file
 
 from lgan import LGAN
 from lgan.data import load_raw
+from lgan.data.graph_keys import graph_keys
 from lgan.predictor import load_model
-from lgan.predictor.graph_keys import graph_keys
 from lgan.task import TargetScale
 from lgan.train import predict as outputs_of
 from lgan.train.stack import model_view

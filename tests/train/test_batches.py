@@ -90,3 +90,20 @@ def test_training_share_is_what_holding_one_group_out_leaves_on_the_average():
     assert train_share(torch.arange(30) % 10) == pytest.approx(0.9)
     assert train_share(torch.tensor([0, 1, -1, -1])) == 0.75
     assert train_share(torch.tensor([-1, -1])) == 1.0
+
+
+@pytest.mark.parametrize("iterations", [0, 7])
+def test_windows_cover_a_pass_and_one_that_covers_all_changes_nothing(iterations):
+    groups, ptr = torch.arange(60) % 3, torch.tensor([0, 10, 25, 45, 60])
+    common = {"iterations": iterations, "batch_size": 4, "seed": 0, "epoch": 1}
+    plain = list(epoch_batches(groups, **common))
+    wide = list(epoch_batches(groups, **common, shard_ptr=ptr, window=4))
+    assert all(map(torch.equal, plain, wide))
+    narrow = list(epoch_batches(groups, **common, shard_ptr=ptr, window=2))
+    shards = [set((torch.searchsorted(ptr, ids, right=True) - 1).tolist()) for ids in narrow]
+    assert all(len(some) <= 2 for some in shards)
+    if iterations == 0:
+        assert torch.cat(narrow).sort().values.tolist() == list(range(60))
+        assert len(set.union(*shards[: len(shards) // 2])) == 2
+    else:
+        assert [ids.numel() for ids in narrow] == [6] * 7

@@ -10,7 +10,7 @@ import typer
 from lgan.catalogue import DATASETS
 from lgan.cli import options
 from lgan.cli.groups import SourceOptions, grouped
-from lgan.cli.screen import console, print_json, reading_progress, table
+from lgan.cli.screen import console, note, print_json, reading_progress, row_progress, table
 from lgan.cli.setup import source_name
 
 __all__ = ["app"]
@@ -35,15 +35,47 @@ def list_sets(as_json: options.Json = False) -> None:
 
 
 @app.command()
+@grouped
 def prepare(
-    dataset: options.Dataset,
-    root: options.Root = Path("data"),
-    mirror: options.Mirror = None,
+    source: options.Source,
+    data: SourceOptions,
+    *,
     features: options.Features = None,
+    pair_code: options.PairCode = None,
     compress: options.Compress = True,
+    shards: options.Shards = None,
+    processes: options.Processes = 1,
+    output: options.ShardFolder = None,
     as_json: options.Json = False,
 ) -> None:
-    """Fetch a data set and cache what training reads."""
+    """Fetch a data set and cache what training reads; or read a table of molecules, of any size,
+    into a folder of shards that `lgan train` takes. After an interruption the same command goes on.
+
+    \b
+    Examples:
+      lgan data prepare MUTAG
+      lgan data prepare big.csv --target active --shards 64 --processes 8 --output big
+    """
+    data.check(source)
+    if Path(source).exists():
+        _prepare_table(Path(source), data, pair_code, compress, shards, processes, output, as_json)
+        return
+    if output is not None or shards is not None:
+        raise typer.BadParameter("`--shards` and `--output` are for tables of molecules.")
+    if source not in DATASETS:
+        raise typer.BadParameter(f"{source} is read when it is needed: `lgan train {source}`.")
+    _prepare_named(source, data.root, data.mirror, features, compress, as_json)
+
+
+def _prepare_named(
+    dataset: str,
+    root: Path,
+    mirror: str | None,
+    features: str | None,
+    compress: bool,
+    as_json: bool,
+) -> None:
+    """Fetch a registered set and cache it."""
     from lgan.data import load, prepared_path
     from lgan.experiment.overview import structure
 
@@ -68,6 +100,48 @@ def prepare(
     _show(f"{dataset}: {DATASETS[dataset].description}", facts)
     if "cache" in facts:
         console.print(f"ready: lgan cv {dataset}", highlight=False)
+
+
+def _prepare_table(
+    path: Path,
+    data: SourceOptions,
+    pair_code: str | None,
+    compress: bool,
+    shards: int | None,
+    processes: int,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Read a table of molecules into a folder of shards."""
+    from lgan.data import prepare_shards
+    from lgan.data.tables import is_table
+
+    if not is_table(path):
+        raise typer.BadParameter(f"{path} must be a table of molecules (.csv, .sdf, .parquet, …).")
+    folder = output or data.root / "shards" / path.name
+    begin, reading = time.perf_counter(), data.reading()
+    with row_progress(f"preparing {path.name}") as progress:
+        made = prepare_shards(
+            path, folder, targets=reading.targets, task=reading.task, molecules=reading.molecules,
+            smiles_column=reading.smiles_column, compress=compress, pair_code=pair_code or "none",
+            shards=shards, processes=processes, progress=progress,
+        )  # fmt: skip
+    facts: dict[str, Any] = {
+        **made.counts,
+        "task": str(made.task),
+        "shards": len(made),
+        "bytes": made.nbytes,
+        "seconds": round(time.perf_counter() - begin, 2),
+        "folder": str(folder),
+    }
+    if as_json:
+        print_json({"name": made.name, **facts})
+        return
+    _show(made.name, facts)
+    if made.counts["unreadable"]:
+        row, reason = made.errors()[0]
+        note(f"{made.counts['unreadable']:,} rows cannot be read; row {row + 1}: {reason}")
+    console.print(f"ready: lgan train {folder}", highlight=False, soft_wrap=True)
 
 
 @app.command()

@@ -24,7 +24,6 @@ __all__ = [
     "Bonds",
     "ClassWeight",
     "Compress",
-    "Dataset",
     "Device",
     "Directed",
     "Dropout",
@@ -49,6 +48,7 @@ __all__ = [
     "Output",
     "Overwrite",
     "PairCode",
+    "Processes",
     "Readout",
     "Recipe",
     "Report",
@@ -56,6 +56,8 @@ __all__ = [
     "Root",
     "Seed",
     "Seeds",
+    "ShardFolder",
+    "Shards",
     "SmilesColumn",
     "Source",
     "Split",
@@ -65,6 +67,7 @@ __all__ = [
     "Target",
     "TaskKind",
     "TrainingData",
+    "Window",
     "check_file",
     "one_of",
 ]
@@ -103,18 +106,13 @@ def _dropout(rate: float | None) -> float | None:
     return rate
 
 
-Dataset = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATASET", help="Data set, see `lgan data list`.", **one_of(DATASETS, "data set")
-    ),
-]
 Source = Annotated[
     str,
     typer.Argument(
         metavar="SOURCE",
         help="A name (`lgan data list`), a table of molecules (.csv, .tsv, .smi, .sdf, .parquet), "
-        "a TU archive or folder, or graphs (.graphml, .jsonl).",
+        "a folder of shards (`lgan data prepare`), a TU archive or folder, or graphs (.graphml, "
+        ".jsonl).",
         autocompletion=lambda: list(DATASETS),
     ),
 ]
@@ -207,6 +205,24 @@ Output = Annotated[
     typer.Option(
         "--output", "-o", metavar="FOLDER", help="Folder for records and checkpoints.",
         show_default="runs/…",
+    ),
+]  # fmt: skip
+Shards = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Number of shards, of 100,000 rows at most."),
+]
+Processes = Annotated[int, typer.Option(min=1, metavar="N", help="Processes that read molecules.")]
+Window = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="N", help="Shards in memory and shuffled together.", show_default="512 MiB"
+    ),
+]
+ShardFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="FOLDER", help="Folder for the shards.",
+        show_default="ROOT/shards/NAME",
     ),
 ]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]

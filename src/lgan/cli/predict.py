@@ -1,7 +1,5 @@
 """`lgan predict`."""
 
-import csv
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,10 +8,11 @@ import typer
 from lgan.catalogue import shown
 from lgan.cli import options
 from lgan.cli.groups import SourceOptions
-from lgan.cli.screen import console, note, print_json, reading_progress, table
+from lgan.cli.screen import console, note, print_json, reading_progress, row_progress, table
 from lgan.cli.setup import choose_device
 
 if TYPE_CHECKING:
+    from lgan.predictor import Predictor
     from lgan.predictor.prediction_rows import PredictionRows
 
 __all__ = ["predict"]
@@ -59,7 +58,21 @@ def predict(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="CSV file, one row per row."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="CSV file, one row per row; with `--shards` a folder of such files.",
+        ),
+    ] = None,
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Predict a table of any size in so many parts, each whole or "
+            "absent; the same command goes on after an interruption.",
+        ),
     ] = None,
     device: options.Device = "auto",
     root: options.Root = Path("data"),
@@ -74,12 +87,15 @@ def predict(
       lgan predict runs/active/model.safetensors new.csv --output predicted.csv
       lgan predict runs/active/model.safetensors --smiles "c1ccccc1O"
       lgan predict runs/proteins/model.safetensors PROTEINS -o predictions.csv
+      lgan predict runs/active/model.safetensors big.parquet --shards 64 --output predicted
     """
     if (source is None) == (not smiles):
         raise typer.BadParameter("Give a SOURCE or `--smiles`, one of them.")
     if source is not None:
         SourceOptions(root=root, mirror=mirror).check(source)
-    if output is not None and output.is_dir():
+    if shards is not None and (source is None or output is None or output.is_file()):
+        raise typer.BadParameter("`--shards` needs a table and `--output` with a folder.")
+    if shards is None and output is not None and output.is_dir():
         raise typer.BadParameter(f"`--output` must be a CSV file, but {output} is a folder.")
     place = choose_device(device)
 
@@ -91,6 +107,11 @@ def predict(
         predictor = predictor.calibrated()
     if threshold is not None:
         predictor = predictor.deciding(_number_or_word(threshold))
+    if shards is not None:
+        assert source is not None
+        assert output is not None
+        _in_parts(predictor, Path(source), output, shards, smiles_column, on_error, as_json)
+        return
     what = "molecules" if source is None else Path(source).name
     with reading_progress(what, doing="predicting") as progress:
         found = PredictionRows.of(
@@ -106,6 +127,29 @@ def predict(
     _show(found, rows, metrics, what, output)
 
 
+def _in_parts(
+    predictor: "Predictor",
+    source: Path,
+    folder: Path,
+    parts: int,
+    smiles_column: str | None,
+    on_error: str,
+    as_json: bool,
+) -> None:
+    """Predict a table of any size part by part."""
+    from lgan.predictor.prediction_parts import predict_in_parts
+
+    with row_progress(f"predicting {source.name}") as progress:
+        done = predict_in_parts(
+            predictor, source, folder, parts=parts, smiles_column=smiles_column,
+            on_error=on_error, progress=progress,
+        )  # fmt: skip
+    if as_json:
+        print_json({"rows": done.rows, "parts": [str(path) for path in done.paths]})
+        return
+    note(f"{done.rows:,} rows: {len(done.paths)} files in {folder}")
+
+
 def _number_or_word(text: str) -> float | str:
     try:
         return float(text)
@@ -115,23 +159,11 @@ def _number_or_word(text: str) -> float | str:
 
 def _written(found: "PredictionRows", output: Path | None, *, keep_all: bool) -> list[Any]:
     """Write the rows as they come; give back all of them, or those that are shown."""
-    from lgan.data import replaced
-    from lgan.data.tables import safe_cell
-
     kept: list[Any] = []
-    with ExitStack() as stack:
-        writer = None
-        if output is not None:
-            file = stack.enter_context(replaced(output)).open("w", newline="", encoding="utf-8")
-            stack.enter_context(file)
-            writer = csv.DictWriter(file, found.columns)
-            writer.writeheader()
-        for row in found.rows:
-            if writer is not None:
-                writer.writerow({name: safe_cell(value) for name, value in row.items()})
-            if keep_all or len(kept) < SHOWN_ROWS:
-                kept.append(row)
-            found.count += 1
+    for row in found.rows if output is None else found.written(output):
+        if keep_all or len(kept) < SHOWN_ROWS:
+            kept.append(row)
+        found.count += 1
     return kept
 
 

@@ -35,6 +35,7 @@ __all__ = [
     "note",
     "print_json",
     "reading_progress",
+    "row_progress",
     "table",
 ]
 
@@ -137,6 +138,33 @@ def reading_progress(name: str, *, doing: str = "reading") -> Iterator[Any]:
             building = f"building {name}: twins, triangles, pair codes"
             progress.update(task, description=building, total=None)
             lines(building)
+
+        yield update
+
+
+@contextmanager
+def row_progress(title: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar over the rows of a table with rate and remaining time; a line now and then where there
+    is no terminal. What was done before is no part of the rate.
+    """
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    with Progress(*columns, console=log, disable=not log.is_terminal) as progress:
+        task, lines = progress.add_task(title, total=None, note=""), _Lines()
+        begin, before = time.monotonic(), -1
+
+        def update(done: int, rows: int) -> None:
+            nonlocal before
+            before = done if before < 0 else before
+            rate = (done - before) / max(time.monotonic() - begin, 1e-9)
+            left = f", {(rows - done) / rate:.0f} s left" if rate else ""
+            told = f"{rate:,.0f} rows/s{left}"
+            progress.update(task, completed=done, total=rows, note=told)
+            lines(f"{title}: {done:,} of {rows:,} rows, {told}")
 
         yield update
 

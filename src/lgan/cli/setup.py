@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from lgan.cli.screen import note, reading_progress
+from lgan.cli.screen import console, log, note, reading_progress
 
 # The library is read by the functions that use it: a mistyped option needs no torch.
 if TYPE_CHECKING:
     import torch
 
     from lgan.data import Split
+    from lgan.data.sharded_union import Graphs
     from lgan.experiment import Reading, ReadSource, Settings
     from lgan.graph import GraphUnion
 
@@ -25,11 +26,13 @@ __all__ = [
     "choose_device",
     "choose_split",
     "fold_count",
+    "joined_processes",
     "load_union",
     "metric_name",
     "output_folder",
     "read_options",
     "read_source",
+    "restarted",
     "resumable",
     "source_name",
     "tell_source",
@@ -92,13 +95,20 @@ def choose_split(split: str | None, splits: Path | None, folds: int | None) -> "
 
 
 def read_source(
-    settings: "Settings", source: str, reading: "Reading", *, device: "torch.device | str" = "cpu"
+    settings: "Settings",
+    source: str,
+    reading: "Reading",
+    *,
+    device: "torch.device | str" = "cpu",
+    window: int | None = None,
 ) -> "ReadSource":
     """A source in the form the network reads, with a progress bar, and what was understood."""
     from lgan.experiment import ReadSource
 
     with reading_progress(source_name(source)) as progress:
-        found = ReadSource.of(settings, source, reading, device=device, progress=progress)
+        found = ReadSource.of(
+            settings, source, reading, device=device, progress=progress, window=window
+        )
     tell_source(found)
     return found
 
@@ -111,7 +121,7 @@ def checked_folds(split: "Split", found: "ReadSource", folds: int, seed: int) ->
     return choose_groups(found.union, fold, seed)[0]
 
 
-def metric_name(union: "GraphUnion", metric: str | None) -> str:
+def metric_name(union: "Graphs", metric: str | None) -> str:
     """The metric that epochs are chosen by; refuse one that does not fit the task."""
     from lgan.train.loop import default_metric
 
@@ -192,6 +202,23 @@ def fold_count(folds: int | None, *, fair: str | None = None) -> int:
     if fair is not None and folds is not None and folds < 3:
         raise typer.BadParameter(f"`{fair}` needs `--folds` of 3 or more, got {folds}.")
     return 10 if folds is None else folds
+
+
+@contextmanager
+def joined_processes() -> Iterator[bool]:
+    """Train together with the processes that torchrun started; only the one that writes files,
+    which is told so, speaks.
+    """
+    from lgan.train.processes import joined
+
+    with joined() as leader:
+        console.quiet = log.quiet = not leader
+        yield leader
+
+
+def restarted() -> bool:
+    """Whether torchrun started this process in place of one that was lost."""
+    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
 
 
 @contextmanager

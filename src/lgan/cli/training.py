@@ -1,5 +1,6 @@
 """`lgan train` and `lgan cv`."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,9 +17,11 @@ from lgan.cli.setup import (
     choose_device,
     choose_split,
     fold_count,
+    joined_processes,
     metric_name,
     output_folder,
     read_source,
+    restarted,
     resumable,
     source_name,
 )
@@ -116,7 +119,7 @@ def cv(
             epoch_progress(f"{name} {model}", settings.training.epochs, sizes) as on_epoch,
         ):
             results = run_network(
-                settings, found.union, fold, seeds=seeds, metric=metric, fair=fair,
+                settings, found.whole, fold, seeds=seeds, metric=metric, fair=fair,
                 bagged=bagged and (bagged_members or True), device=place, output=folder,
                 resume=resume, on_epoch=on_epoch,
             )  # fmt: skip
@@ -168,6 +171,7 @@ def train(
     members: options.Members = 10,
     epochs: options.Epochs = None,
     iterations: options.Iterations = None,
+    window: options.Window = None,
     network: NetworkOptions,
     seed: options.Seed = 0,
     device: options.Device = "auto",
@@ -185,6 +189,7 @@ def train(
     Examples:
       lgan train molecules.csv --target active --output runs/active
       lgan train PROTEINS --members 1 --recipe paper --output runs/proteins
+      torchrun --nproc-per-node 8 -m lgan train shards --output runs/large
     """
     data.check(source)
     how = choose_split(split, None, folds)
@@ -193,6 +198,7 @@ def train(
     network = replace(network, recipe=network.recipe or "default")
     settings = network.settings(model, name, epochs=epochs, iterations=iterations, seed=seed)
     reading = data.reading(seed=seed, columns=how.columns)
+    resume = resume or restarted()
     folder = output_folder(output, f"{name}-{model}-train", resume=resume, overwrite=overwrite)
 
     from lgan.experiment import factory, network_spec, stored_model, with_data_options
@@ -200,31 +206,34 @@ def train(
     from lgan.train import train_ensemble
 
     spec = network_spec(model)
-    found = read_source(settings, source, reading, device=place)
-    union = found.union
-    metric_name(union, metric)
-    number = fold_count(folds or (10 if members == 1 else max(5, members)))
-    fold = checked_folds(how, found, number, seed)
-    settings = with_data_options(settings, union)
-    path = folder / "model.safetensors"
-    sizes = [int((fold == k % (int(fold.max()) + 1)).sum()) for k in range(members)]
-    with (
-        resumable(folder, resume=resume, overwrite=overwrite),
-        epoch_progress(f"{name} {model}", settings.training.epochs, sizes) as on_epoch,
-    ):
-        trained = train_ensemble(
-            factory(settings, union), union, members=members, folds=fold,
-            config=settings.training, metric=metric, captured=spec.captured,
-            rows=None if spec.rows is None else spec.rows(union), device=place, output=folder,
-            resume=resume, model=settings.about(), on_epoch=on_epoch,
-        )  # fmt: skip
-        stored = stored_model(settings, found, trained, training_data=training_data)
-        stored.save(path)
+    with joined_processes() as leader:
+        found = read_source(settings, source, reading, device=place, window=window)
+        union = found.union
+        metric_name(union, metric)
+        number = fold_count(folds or (10 if members == 1 else max(5, members)))
+        fold = checked_folds(how, found, number, seed)
+        settings = with_data_options(settings, union)
+        path = folder / "model.safetensors"
+        sizes = [int((fold == k % (int(fold.max()) + 1)).sum()) for k in range(members)]
+        with (
+            resumable(folder, resume=resume, overwrite=overwrite) if leader else nullcontext(),
+            epoch_progress(f"{name} {model}", settings.training.epochs, sizes) as on_epoch,
+        ):
+            trained = train_ensemble(
+                factory(settings, union), union, members=members, folds=fold,
+                config=settings.training, metric=metric, captured=spec.captured,
+                rows=None if spec.rows is None else spec.rows(found.whole), device=place,
+                output=folder, resume=resume, model=settings.about(), on_epoch=on_epoch,
+            )  # fmt: skip
+            if not leader:
+                return
+            stored = stored_model(settings, found, trained, training_data=training_data)
+            stored.save(path)
+        written = _report(found, trained, stored, folder) if report else None
     if stored.molecules is not None:
         kept = "SMILES, fingerprints" if training_data else "fingerprints"
         less = " (`--no-training-data` leaves SMILES out)" if training_data else ""
         note(f"the model keeps {kept} and targets of the training molecules{less}")
-    written = _report(found, trained, stored, folder) if report else None
     measured = str(trained.info["metric"])
     if as_json:
         about = {"checkpoint": str(path), "report": written and str(written)}

@@ -8,7 +8,9 @@ from lgan.data.graph_features import GraphFeatures
 from lgan.data.load import fit_encoder, load, prepared_path
 from lgan.data.mirror import TU_URLS, fetch
 from lgan.data.node_features import feature_names, node_features
+from lgan.data.prepare import prepare_shards
 from lgan.data.raw import RawGraphs
+from lgan.data.shards import Shards
 from lgan.data.sources import load_raw
 from lgan.data.split_words import SPLITS, Split, scaffolds
 from lgan.data.splits import (
@@ -31,6 +33,7 @@ __all__ = [
     "Encoder",
     "GraphFeatures",
     "RawGraphs",
+    "Shards",
     "Split",
     "cache_key",
     "check_folds",
@@ -46,6 +49,7 @@ __all__ = [
     "locked",
     "motifs",
     "node_features",
+    "prepare_shards",
     "prepared_path",
     "random_regular",
     "read_folds",

@@ -68,22 +68,29 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[st
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock that belongs to ``path``; other processes and threads wait.
+def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Hold the lock that belongs to ``path``; other processes and threads wait, or go on without
+    it where they do not want to ``wait``.
 
-    A process that dies lets go of it. The lock may be taken again inside itself.
+    A process that dies lets go of it. The lock may be taken again inside itself. Gives whether it
+    is held.
     """
-    from filelock import FileLock
+    from filelock import FileLock, Timeout
 
     path = Path(path)
     with _explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(path.with_name(f".{path.name}.lock"), is_singleton=True)
-        lock.acquire()
+        held = True
+        try:
+            lock.acquire(blocking=wait)
+        except Timeout:
+            held = False
     try:
-        yield
+        yield held
     finally:
-        lock.release()
+        if held:
+            lock.release()
 
 
 @contextmanager

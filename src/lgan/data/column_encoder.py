@@ -61,6 +61,17 @@ class ColumnEncoder:
         ]
         return (*named, *self.number_names)
 
+    def places_in(self, other: "ColumnEncoder") -> Tensor:
+        """Where the encoded columns are among those of an encoder of more values ``[width]``."""
+        places = []
+        for words, theirs, start in zip(
+            self.vocabularies, other.vocabularies, other.starts, strict=True
+        ):
+            place = {word: start + i for i, word in enumerate(theirs)}
+            places += [place[word] for word in words]
+            places += [start + len(theirs)] if self.other else []
+        return torch.tensor(places, dtype=torch.int64)
+
     def unseen(self, columns: Columns) -> dict[str, dict[str, int]]:
         """How often values occur that are in no vocabulary, by column."""
         found: dict[str, dict[str, int]] = {}

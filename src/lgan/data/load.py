@@ -16,6 +16,7 @@ from lgan.data.encoder import Encoder
 from lgan.data.graph_features import COMPUTED, feature_list
 from lgan.data.mirror import fetch
 from lgan.data.raw import RawGraphs
+from lgan.data.shards import Shards, is_shards
 from lgan.data.sources import is_path, load_raw
 from lgan.graph import GraphUnion, Lift
 from lgan.task import Task
@@ -87,7 +88,8 @@ def load(
     takes less than a second. Graphs without a target are left out, with a warning.
 
     Args:
-        source: A name, a path, a table or a list, see :func:`lgan.data.load_raw`.
+        source: A name, a path, a table or a list, see :func:`lgan.data.load_raw`; or a folder that
+            :func:`lgan.data.prepare_shards` filled, all of which is then read into memory.
         targets: What is predicted, likewise.
         task: The kind of task, where the values would suggest another: ``binary``, ``multiclass``,
             ``multilabel`` or ``regression``.
@@ -117,6 +119,8 @@ def load(
         >>> load(["CCO", "CCN", "c1ccccc1"], targets={"active": [0, 1, 1]}).num_graphs
         3
     """
+    if is_shards(source):
+        return _of_shards(Shards.open(source), targets, task, features, edge_features, pair_code)
     progress = progress or (lambda _: None)
     told = feature_list(graph_features)
     columns = tuple(name for name in told if name not in COMPUTED)
@@ -149,6 +153,16 @@ def load(
         features or usual[0], edges or usual[1], compress, triangles, pair_code, lift, told
     )
     return cached_union(source, options, build, given=given, root=root, mirror=mirror)
+
+
+def _of_shards(shards: Shards, *given: Any) -> GraphUnion:
+    """The union of shards, of which everything was decided when they were made."""
+    if any(value not in (None, "none") for value in given):
+        raise ValueError(
+            f"{shards.folder} holds shards, which are read as they were prepared, got further "
+            "options. Leave them out, or prepare the shards with them."
+        )
+    return shards.union()
 
 
 def cached_union(

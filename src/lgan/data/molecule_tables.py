@@ -17,8 +17,8 @@ __all__ = [
     "choose_structures",
     "choose_targets",
     "count_duplicates",
+    "molecules_of_blocks",
     "read_molecule_table",
-    "stream_molecules",
 ]
 
 
@@ -164,25 +164,6 @@ def read_molecule_table(
     )
 
 
-def stream_molecules(
-    source: Path | str | Mapping[str, Sequence[Any]] | Any,
-    features: MoleculeFeatures | None = None,
-    *,
-    smiles_column: str | None = None,
-    rows: int = BLOCK,
-    encoding: str | None = None,
-    separator: str | None = None,
-    processes: int | None = None,
-) -> Iterator[tuple[TableBlock, Molecules]]:
-    """The rows of a table and their molecules, block by block, in bounded memory.
-
-    Columns and file are checked at once, before the first block is asked for.
-    """
-    _, names, blocks = _blocks(source, encoding, separator, rows)
-    structures = choose_structures(names, smiles_column)
-    return _streamed(blocks, structures, features, processes)
-
-
 def count_duplicates(smiles: Iterable[str], targets: Mapping[str, Sequence[Any]]) -> Duplicates:
     """Count the molecules that occur in several rows, and those whose targets differ there.
 
@@ -208,12 +189,14 @@ def count_duplicates(smiles: Iterable[str], targets: Mapping[str, Sequence[Any]]
     return Duplicates(len(several), sum(map(len, several)), conflicting)
 
 
-def _streamed(
+def molecules_of_blocks(
     blocks: Iterable[TableBlock],
     structures: str,
-    features: MoleculeFeatures | None,
-    processes: int | None,
+    features: MoleculeFeatures | None = None,
+    *,
+    processes: int | None = None,
 ) -> Iterator[tuple[TableBlock, Molecules]]:
+    """Blocks of a table with the molecules in one of their columns, in bounded memory."""
     waiting: list[TableBlock] = []
 
     def cells() -> Iterator[list[Any]]:

@@ -11,6 +11,7 @@ from lgan.data.graph_files import GRAPH_SUFFIXES, is_graph_file, read_graph_file
 from lgan.data.mirror import fetch
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.data.raw import RawGraphs
+from lgan.data.shards import Shards, is_shards
 from lgan.data.synthetic import csl, motifs, random_regular, triangle_pairs
 from lgan.data.tables import is_table
 from lgan.data.tu import read_tu
@@ -159,6 +160,9 @@ def is_path(source: str | os.PathLike[str]) -> bool:
 
 
 def _from_file(path: Path, how: _Reading) -> RawGraphs:
+    if is_shards(path):
+        shards = Shards.open(path)
+        return shards.raw(range(shards.num_graphs))
     if path.is_dir() or path.suffix.lower() == ".zip":
         return read_tu(
             path, progress=how.progress, symmetrise=how.symmetrise, directed=how.directed

@@ -103,13 +103,13 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
     ) -> "_Estimator":
         settings, source = self._read(graphs, columns, kind)
         together = row_values(groups, "groups", source.raw, graphs)
-        fold = self._folds(source.union, settings.training.seed, together)
-        settings = with_data_options(settings, source.union)
+        fold = self._folds(source.whole, settings.training.seed, together)
+        settings = with_data_options(settings, source.whole)
         weight = graph_weights(sample_weight, source.raw, graphs)
         with self._threads():
             trained = train_ensemble(
-                factory(settings, source.union),
-                source.union,
+                factory(settings, source.whole),
+                source.whole,
                 folds=fold,
                 config=settings.training,
                 graph_weight=weight,
@@ -124,7 +124,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             "members": self.members,
             "metric": self.metric,
             "captured": spec.captured,
-            "rows": None if spec.rows is None else spec.rows(source.union),
+            "rows": None if spec.rows is None else spec.rows(source.whole),
             "device": self._place(),
         }
 

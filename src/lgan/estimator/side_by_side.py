@@ -45,7 +45,7 @@ def fit_side_by_side(
     for model in models:
         columns, kind = model._targets(X, y)
     settings, source = models[0]._read(X, columns, kind)
-    union, seed = source.union, settings.training.seed
+    union, seed = source.whole, settings.training.seed
     folds = []
     for part in parts:
         graphs = torch.isin(source.raw.rows, torch.as_tensor(part)).nonzero().flatten()

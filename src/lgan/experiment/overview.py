@@ -51,7 +51,7 @@ def overview(
     except ValueError as error:  # still worth a look, unless nothing can be read at all
         plain = replace(reading, targets=(), task=None)
         found, why = ReadSource.of(settings, source, plain, progress=progress), str(error)
-    return facts | contents(found, why) | structure(found.union)
+    return facts | contents(found, why) | structure(found.whole)
 
 
 def contents(found: ReadSource, why: str = "") -> dict[str, Any]:

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from lgan.data import RawGraphs, node_features
+from lgan.data.sharded_union import Graphs
 from lgan.experiment.settings import Settings
 from lgan.graph import GraphUnion
 from lgan.train import CVResult, OnEpoch, Variant, cross_validate_variants
@@ -82,7 +84,7 @@ def _placed(union: GraphUnion, device: torch.device, budget: int) -> GraphUnion:
     return union.to(device)
 
 
-def variant(settings: Settings, union: GraphUnion) -> Variant:
+def variant(settings: Settings, union: Graphs) -> Variant:
     """The network for a data set, how it is trained, and all its settings for the record."""
     settings = with_data_options(settings, union)
     build = network_spec(settings.model).build
@@ -90,18 +92,19 @@ def variant(settings: Settings, union: GraphUnion) -> Variant:
     return Variant(partial(build, *sizes, **settings.options), settings.training, settings.about())
 
 
-def factory(settings: Settings, union: GraphUnion) -> Callable[[], nn.Module]:
+def factory(settings: Settings, union: Graphs) -> Callable[[], nn.Module]:
     """Builds one network for a data set."""
     return variant(settings, union).factory
 
 
-def with_data_options(settings: Settings, union: GraphUnion) -> Settings:
+def with_data_options(settings: Settings, union: Graphs) -> Settings:
     """The same settings with the options that the data set decides, where they were not given."""
     settings = replace(settings, training=settings.training.sized(union.num_graphs))
     from_data = network_spec(settings.model).data_options
     if from_data is None:
         return settings
-    options = {**settings.options, **from_data(union, settings.options)}
+    # What a spec asks of shards, the number of features, is what it asks of a union.
+    options = {**settings.options, **from_data(cast(GraphUnion, union), settings.options)}
     return replace(settings, options=options)
 
 

@@ -1,19 +1,22 @@
 """A source read for a network: its graphs, what encodes them, and their union."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
+from torch import Tensor
 
 from lgan.catalogue import DATASETS
-from lgan.data import Encoder, RawGraphs, feature_names, fit_encoder
+from lgan.data import Encoder, RawGraphs, Shards, feature_names, fit_encoder
 from lgan.data.graph_features import COMPUTED
+from lgan.data.graph_keys import graph_keys
 from lgan.data.load import UnionOptions, cached_union, encoded, with_target
+from lgan.data.sharded_union import Graphs, ShardedUnion
+from lgan.data.shards import is_shards
 from lgan.experiment.reading import Reading
 from lgan.experiment.run import Progress, checked_and_placed, network_spec, with_data_options
 from lgan.experiment.settings import Settings
 from lgan.graph import GraphUnion
-from lgan.predictor.graph_keys import graph_keys
 from lgan.predictor.neighbours import training_molecules
 from lgan.task import TargetScale
 from lgan.train import OUTSIDE, TrainedEnsemble
@@ -24,22 +27,47 @@ from lgan.train.stack import unstack
 
 __all__ = ["ReadSource", "prepare", "stored_model"]
 
+# What of shards is in memory at once unless said otherwise; twice that while the next is read.
+WINDOW_BYTES = 512 << 20
+# Molecules in shards up to which a model keeps fingerprints of those it is trained on.
+MOST_MOLECULES = 100_000
+
 
 @dataclass(frozen=True, eq=False)
 class ReadSource:
     """A source as a network reads it.
 
     Attributes:
-        raw: The graphs that have a target.
+        raw: The graphs that have a target; of shards what their rows say, without nodes.
         encoder: What encodes them, and later sources.
         union: The graphs, encoded, on the device to train on.
         unlabelled: Graphs that were left out, since they have no target.
+        shards: The shards they come from, where they do.
     """
 
     raw: RawGraphs
     encoder: Encoder
-    union: GraphUnion
+    union: Graphs
     unlabelled: int = 0
+    shards: Shards | None = None
+
+    @property
+    def whole(self) -> GraphUnion:
+        """The graphs, where all of them are in memory."""
+        if not isinstance(self.union, GraphUnion):
+            raise ValueError(
+                f"This needs all graphs of {self.raw.name} in memory at once, got {self.union}. "
+                "Use fewer shards, or `lgan train`."
+            )
+        return self.union
+
+    def select(self, graphs: Sequence[int]) -> RawGraphs:
+        """Some of the graphs, with their nodes."""
+        return self.raw.select(graphs) if self.shards is None else self.shards.raw(graphs)
+
+    def keys(self) -> Tensor:
+        """What tells every graph again, see :func:`lgan.data.graph_keys.graph_keys` ``[G]``."""
+        return graph_keys(self.raw) if self.shards is None else self.shards.column("graph_keys")
 
     @staticmethod
     def of(
@@ -49,8 +77,15 @@ class ReadSource:
         *,
         device: torch.device | str = "cpu",
         progress: Progress | None = None,
+        window: int | None = None,
     ) -> "ReadSource":
-        """Read a source for the network of some settings."""
+        """Read a source for the network of some settings.
+
+        Of shards only a ``window`` of so many may be in memory; unless given as many as take
+        512 MiB.
+        """
+        if is_shards(source):
+            return _of_shards(settings, Shards.open(source), reading, window, device)
         raw, encoder = _read(settings, source, reading, progress)
         labelled = with_target(raw, encoder.task)
         union = _union(
@@ -156,11 +191,56 @@ def stored_model(
         classes=source.encoder.task.classes if source.encoder.task is not None else (),
         encoder=source.encoder.to_json(),
         target_scale=TargetScale(scale.mean[0], scale.std[0]) if scale and alone else scale,
-        trained_on=graph_keys(raw)[seen],
+        trained_on=source.keys()[seen],
         members=trained.members,
         out_of_fold=OutOfFold(y[there], said[there], trained.fold[there], trained.held_out),
         molecules=molecules,
     )
+
+
+def _of_shards(
+    settings: Settings,
+    shards: Shards,
+    reading: Reading,
+    window: int | None,
+    device: torch.device | str,
+) -> ReadSource:
+    """Shards for the network of some settings: one union where they fit into a window."""
+    spec = network_spec(settings.model)
+    made = {**shards.options, "features": "all", "edge_features": "all", "graph_features": ()}
+    wanted = {
+        "compress": settings.compress,
+        "pair_code": settings.pair_code,
+        "features": settings.features,
+        "edge_features": settings.edge_features if shards.encoder.num_edge_features else "all",
+        "graph_features": tuple(settings.graph_features),
+    }
+    differ = [name for name in wanted if wanted[name] != made[name]]
+    if differ or reading.given or reading.task or spec.lift is not None:
+        asked = [f"{name} {wanted[name]}" for name in differ]
+        asked += [f"{name} {value}" for name, value in reading.given.items()]
+        raise ValueError(
+            f"{shards.folder} holds shards, which are read as they were prepared, with {made}; "
+            f"the model {settings.model!r} or an option asks for "
+            f"{', '.join(asked) or reading.task or 'cells'}. Prepare the table again with that, "
+            "or train on the table itself."
+        )
+    if window is None:
+        window = max(1, len(shards) * WINDOW_BYTES // shards.nbytes)
+    union: Graphs
+    if window >= len(shards):
+        union = checked_and_placed(shards.union(), settings, device)
+    elif spec.check is not None or spec.rows is not None:
+        raise ValueError(
+            f"The model {settings.model!r} must see all graphs at once, got shards of "
+            f"{shards.nbytes / 2**30:.1f} GiB. Choose a larger `--window`, or another model."
+        )
+    else:
+        union = ShardedUnion(shards, window)
+    rows = shards.rows()
+    if shards.num_graphs > MOST_MOLECULES:
+        rows = replace(rows, structures=None)
+    return ReadSource(rows, shards.encoder, union, shards.counts["unlabelled"], shards)
 
 
 def _read(

@@ -182,7 +182,7 @@ def _mistakes(predictor: Predictor, source: ReadSource, known: OutOfFold, graphs
     worst = worst[off[worst] > 0]
     if not len(worst):
         return '<p class="soft">None: every graph was predicted right out of fold.</p>'
-    raw, cards, items, refused = source.raw.select(graphs[worst].tolist()), [], {}, ""
+    raw, cards, items, refused = source.select(graphs[worst].tolist()), [], {}, ""
     try:
         for g, target in enumerate(output[worst].tolist()):
             if (one := raw.select([g])).num_pairs <= MOST_EDGES:

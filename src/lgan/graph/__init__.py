@@ -1,6 +1,7 @@
 """Pure functions on the tensors of a graph: edges, triangles, twins, ego line graphs, unions."""
 
 from lgan.graph.cells import Cells
+from lgan.graph.concatenate import concatenate
 from lgan.graph.edge_features import EdgeFeatures
 from lgan.graph.edges import undirected_pairs, validate_edge_index
 from lgan.graph.ego_lines import EgoLines
@@ -15,6 +16,7 @@ __all__ = [
     "GraphBatch",
     "GraphUnion",
     "Lift",
+    "concatenate",
     "graph_ptr",
     "triangles",
     "twin_classes",

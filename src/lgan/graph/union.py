@@ -1,6 +1,6 @@
 """Many graphs as one disjoint union, and batches of it as index ranges."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -314,6 +314,11 @@ class GraphUnion:
         """Features of a graph as a whole; 0 where there are none."""
         return 0 if self.graph_x is None else self.graph_x.size(1)
 
+    @property
+    def edge_directed(self) -> bool:
+        """Whether the edges have a direction."""
+        return self.lines.edge_directed
+
     @cached_property
     def known_task(self) -> Task:
         """What is to be predicted; classes are called by their numbers where they have no names."""
@@ -415,6 +420,10 @@ class GraphUnion:
             graph_x=batch.graph_x,
             _trusted=True,
         )
+
+    def batches(self, plan: Iterable[Tensor]) -> Iterator[GraphBatch]:
+        """Batch after batch, of the graphs of each."""
+        return (self.batch(ids.to(self.device)) for ids in plan)
 
     def _check_graphs(self, ids: Tensor) -> None:
         """Elsewhere than on the CPU a look at the ids would wait for the device."""

@@ -31,12 +31,14 @@ class Dropout(nn.Module):
         self.register_buffer("seed", torch.randint(2**62, ()))
         self.register_buffer("passes", torch.tensor(0))
         self.active = rate > 0
+        self.first_row = 0  # where the rows begin among those of a batch that processes share
 
     def forward(self, x: Tensor) -> Tensor:
         """Zero a share of the elements and scale up the rest, in training only."""
         if not self.training or not self.active:
             return x
-        position = torch.arange(x.shape[-2:].numel(), device=x.device).view(x.shape[-2:])
+        begin, size = self.first_row * x.size(-1), x.shape[-2:].numel()
+        position = torch.arange(begin, begin + size, device=x.device).view(x.shape[-2:])
         stream = _mix(self.seed + _mix(self.passes))[..., None, None]
         self.passes += 1
         # 24 random bits: exact in float32, so that every dtype draws the same mask.

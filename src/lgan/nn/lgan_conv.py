@@ -21,6 +21,7 @@ from lgan.nn.edge_vectors import (
 from lgan.nn.features import check_finite, check_node_weight, checked_features
 from lgan.nn.linear import EVERYTHING, Linear, check_categories
 from lgan.nn.norm import BatchNorm, LayerNorm, NoNorm, Norm, norm_layer
+from lgan.ops import together
 from lgan.ops.row_sum import row_sum
 
 __all__ = ["Branches", "CodeMap", "Comb", "Fusion", "LGANConv"]
@@ -209,7 +210,8 @@ class LGANConv(nn.Module):
         if not able or not ops.compiled(weight) or x.dim() > weight.dim():
             return "operations"
         if self.training:
-            return "training" if weight.dim() == 3 else "operations"
+            alone = self.norm.kind != "batch" or together.workers() == 1
+            return "training" if weight.dim() == 3 and alone else "operations"
         small = lines.num_nodes * self.out_channels < SMALL
         return "inference" if small and not torch.is_grad_enabled() else "operations"
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from lgan.ops import threads, torch_any
 from lgan.ops.incidence import Incidence
+from lgan.ops.together import workers
 
 __all__ = [
     "backend",
@@ -215,7 +216,7 @@ def norm(
             f"{list(weight.shape)} must have the leading axes and columns {list(columns)} of `x`. "
             "Stack the parameters of all models, or pass one model's `x`."
         )
-    chosen = backend_of(x)
+    chosen = backend_of(x) if workers() == 1 else "torch"  # whose sums are those of all processes
     out: Tensor
     if chosen == "torch":
         weight = weight.to(scale.dtype)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from lgan.ops.incidence import Incidence
+from lgan.ops.together import total
 
 __all__ = [
     "ego_sum",
@@ -122,11 +123,11 @@ def norm(
 ) -> Tensor:
     """See :func:`lgan.ops.norm`."""
     w = weight[..., None]
-    rows = w.sum(-2, keepdim=True)
+    rows = total(w.sum(-2, keepdim=True))
     count = rows.clamp(min=1)
-    mean = (w * x).sum(-2, keepdim=True) / count
+    mean = total((w * x).sum(-2, keepdim=True)) / count
     centred = x - mean
-    var = (w * centred.square()).sum(-2, keepdim=True) / count
+    var = total((w * centred.square()).sum(-2, keepdim=True)) / count
     with torch.no_grad():
         share = momentum * (rows > 0).to(x.dtype).squeeze(-2)
         unbiased = (var * count / (rows - 1).clamp(min=1)).squeeze(-2)

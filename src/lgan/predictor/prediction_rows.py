@@ -1,5 +1,6 @@
 """Predictions as rows of a table: what came in, what the model says, and what went wrong."""
 
+import csv
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,11 +12,11 @@ import torch
 from torch import Tensor
 
 from lgan.catalogue import DATASETS
-from lgan.data import RawGraphs
+from lgan.data import RawGraphs, replaced
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.data.molecule_graphs import molecule_graphs
-from lgan.data.molecule_tables import choose_structures, stream_molecules
-from lgan.data.tables import BLOCK, is_table, open_table
+from lgan.data.molecule_tables import choose_structures, molecules_of_blocks
+from lgan.data.tables import BLOCK, Table, TableBlock, is_table, open_table, safe_cell
 from lgan.predictor.predictor import Predictor
 from lgan.task import METRICS, Task
 
@@ -97,21 +98,36 @@ class PredictionRows:
         found = PredictionRows(predictor, [], iter(()))
         tell = progress or (lambda _: None)
         if isinstance(source, str | os.PathLike) and is_table(Path(source)):
-            path = Path(source)
-            table = open_table(path)
-            features = _features(predictor, path)
-            blocks = stream_molecules(path, features, smiles_column=smiles_column, rows=block)
-            names = list(table.names)
-            cell = choose_structures(names, smiles_column)
-            found.rows = found._streamed(
-                blocks, features, cell, table.rows, path.name, on_error, tell
-            )
-        else:
-            raw = _read(predictor, source, smiles_column, reading)
-            cells = _cells(source, raw)
-            names = list(cells)
-            found.rows = found._all(raw, cells, on_error, tell)
-        found.columns = _renamed(names, predictor.task) + predicted_columns(predictor.task)
+            table = open_table(Path(source))
+            return PredictionRows.of_blocks(
+                predictor, table, table.blocks(block), smiles_column=smiles_column,
+                on_error=on_error, progress=progress,
+            )  # fmt: skip
+        raw = _read(predictor, source, smiles_column, reading)
+        cells = _cells(source, raw)
+        found.rows = found._all(raw, cells, on_error, tell)
+        found.columns = _renamed(list(cells), predictor.task) + predicted_columns(predictor.task)
+        return found
+
+    @staticmethod
+    def of_blocks(
+        predictor: Predictor,
+        table: Table,
+        blocks: Iterable[TableBlock],
+        *,
+        smiles_column: str | None = None,
+        on_error: str = "skip",
+        progress: Callable[[float], None] | None = None,
+    ) -> "PredictionRows":
+        """Predict some blocks of a table of molecules; see `of`."""
+        features = _features(predictor, table.path)
+        structures = choose_structures(table.names, smiles_column)
+        columns = _renamed(table.names, predictor.task) + predicted_columns(predictor.task)
+        found, tell = PredictionRows(predictor, columns, iter(())), progress or (lambda _: None)
+        read = molecules_of_blocks(blocks, structures, features)
+        found.rows = found._streamed(
+            read, features, structures, table.rows, table.path.name, on_error, tell
+        )
         return found
 
     @staticmethod
@@ -133,6 +149,18 @@ class PredictionRows:
         found = PredictionRows(predictor, names, iter(()))
         count = raw.num_graphs + len(raw.errors)
         return list(found._rows(raw, cells, count, "skip", 0, members))
+
+    def written(self, path: Path) -> Iterator[Row]:
+        """The rows, each after it was written to a CSV file, which is there when all are."""
+        with (
+            replaced(path) as temporary,
+            temporary.open("w", newline="", encoding="utf-8") as file,
+        ):
+            writer = csv.DictWriter(file, self.columns)
+            writer.writeheader()
+            for row in self.rows:
+                writer.writerow({name: safe_cell(value) for name, value in row.items()})
+                yield row
 
     def metrics(self) -> dict[str, float]:
         """Every metric of the task, where the source has the targets: on the rows that the model

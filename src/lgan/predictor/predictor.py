@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from lgan.catalogue import DATASETS
 from lgan.data import Encoder, RawGraphs, feature_names, load_raw
+from lgan.data.graph_keys import graph_keys
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.explain.attribution import Attribution
 from lgan.graph import GraphUnion
@@ -24,7 +25,6 @@ from lgan.predictor.decision import (
     fitted_sharpness,
     sharpened,
 )
-from lgan.predictor.graph_keys import graph_keys
 from lgan.predictor.neighbours import Neighbour, are_of, fingerprints, labels_of, nearest_of
 from lgan.task import TargetScale, Task
 from lgan.train import predict as outputs_of

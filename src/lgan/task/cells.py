@@ -40,8 +40,10 @@ class TargetColumn:
     numbers: NDArray[np.float64]
 
     @staticmethod
-    def read(name: str, values: Sequence[Any] | Iterable[Any]) -> "TargetColumn":
-        """Read a list, an array or a pandas column; refuse infinite numbers."""
+    def read(name: str, values: Sequence[Any] | Iterable[Any], first: int = 0) -> "TargetColumn":
+        """Read a list, an array or a pandas column, of which the first cell is in that row of a
+        table; refuse infinite numbers.
+        """
         if isinstance(values, str):
             raise TypeError(
                 f"The target {name!r} must be a list with one value per graph, got the text "
@@ -55,7 +57,8 @@ class TargetColumn:
         if len(infinite):
             raise ValueError(
                 f"The target {name!r} must hold finite numbers, got {cells[infinite[0]][0]} in "
-                f"row {infinite[0] + 1} ({len(infinite)} of {len(cells)} rows are infinite). "
+                f"row {first + infinite[0] + 1} ({len(infinite)} of {len(cells)} rows are "
+                "infinite). "
                 "Correct these rows, or leave their cells empty."
             )
         return TargetColumn(name, [text for text, _ in cells], numbers)

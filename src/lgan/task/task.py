@@ -150,6 +150,24 @@ class Task:
             return ids[:, 0]
         return ids.float().masked_fill(ids < 0, torch.nan)
 
+    def cells(self, y: Tensor) -> dict[str, list[Any]]:
+        """The target columns that `encode` makes ``y`` of; missing values are ``None``.
+
+        Example:
+            >>> Task("binary", ("active",), ("no", "yes")).cells(torch.tensor([1, -1]))
+            {'active': ['yes', None]}
+        """
+        columns = zip(self.targets, y.reshape(len(y), -1).unbind(1), strict=True)
+        there = self.present(y)[:, 0].tolist() if self.has_classes else None
+        return {
+            name: [
+                None if value != value or (there and not there[row])
+                else self.classes[int(value)] if self.classes else value
+                for row, value in enumerate(column.tolist())
+            ]
+            for name, column in columns
+        }  # fmt: skip
+
     def present(self, y: Tensor) -> Tensor:
         """Which targets have a value ``[B, T]``."""
         return (y >= 0)[:, None] if self.has_classes else ~y.isnan()

@@ -1,10 +1,13 @@
 """Which graphs a batch holds."""
 
 from collections.abc import Iterator
+from itertools import count
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from lgan.graph.segments import concat_ranges
 
 __all__ = ["balanced_order", "drawn_graphs", "epoch_batches", "train_share"]
 
@@ -53,9 +56,16 @@ def drawn_graphs(groups: Tensor, batch_size: int) -> int:
 
 
 def epoch_batches(
-    groups: Tensor, *, iterations: int, batch_size: int, seed: int, epoch: int
+    groups: Tensor,
+    *,
+    iterations: int,
+    batch_size: int,
+    seed: int,
+    epoch: int,
+    shard_ptr: Tensor | None = None,
+    window: int = 0,
 ) -> Iterator[Tensor]:
-    """The graph ids of every batch of an epoch; a function of groups, seed and epoch alone.
+    """The graph ids of every batch of an epoch; a function of the arguments alone.
 
     Args:
         groups: Group of every graph ``[G]``; -1 for one that is never held out.
@@ -63,17 +73,37 @@ def epoch_batches(
         batch_size: Graphs that one model trains on in a batch.
         seed: Seed of the run.
         epoch: Number of the epoch.
+        shard_ptr: Where the graphs of every shard begin ``[S + 1]``, where they are in shards.
+        window: Shards whose graphs are shuffled together: shards are shuffled, then the graphs of
+            every window of them. All at once, and as without shards, where it covers them.
     """
     rng = np.random.default_rng([seed, epoch])
-    size = drawn_graphs(groups, batch_size)
+    if shard_ptr is None or window >= len(shard_ptr) - 1:
+        shard_ptr, window = torch.tensor([0, groups.numel()]), 1
+    size, share = drawn_graphs(groups, batch_size), train_share(groups)
     if iterations == 0:
-        steps = -(-round(groups.numel() * train_share(groups)) // batch_size)
-        yield from torch.tensor_split(balanced_order(groups, rng), steps)
+        for order in _windows(groups, shard_ptr, window, rng):
+            steps = -(-round(order.numel() * share) // batch_size)
+            yield from torch.tensor_split(order, max(1, steps))
         return
+    passes = (order for _ in count() for order in _windows(groups, shard_ptr, window, rng))
     rest = torch.empty(0, dtype=torch.int64)
     for _ in range(iterations):
         if rest.numel() < size:
-            # What is left of a pass is dropped: no graph is twice in one batch.
-            rest = balanced_order(groups, rng)
+            # What is left of a window is dropped: no graph is twice in one batch.
+            rest = next(passes)
         yield rest[:size]
         rest = rest[size:]
+
+
+def _windows(
+    groups: Tensor, shard_ptr: Tensor, window: int, rng: np.random.Generator
+) -> Iterator[Tensor]:
+    """A pass over all graphs, window by window: each a random order of the graphs of its shards."""
+    shards = torch.arange(len(shard_ptr) - 1)
+    if len(shards) > 1:
+        shards = torch.from_numpy(rng.permutation(len(shards)))
+    for some in shards.split(window):
+        starts = shard_ptr[some.sort().values]
+        ids = concat_ranges(starts, shard_ptr[some.sort().values + 1] - starts)
+        yield ids[balanced_order(groups[ids], rng)]

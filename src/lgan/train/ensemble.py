@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lgan.graph import GraphUnion
+from lgan.data.sharded_union import Graphs
 from lgan.task import Metric, TargetScale
 from lgan.train.config import TrainConfig
 from lgan.train.curves import Curves
@@ -93,7 +93,7 @@ class TrainedEnsemble:
 
 def train_ensemble(
     factory: Callable[[], nn.Module],
-    union: GraphUnion,
+    union: Graphs,
     *,
     members: int = 10,
     folds: int | Tensor | None = None,
@@ -167,7 +167,7 @@ def train_ensemble(
 
 def train_ensembles(
     factory: Callable[[], nn.Module],
-    union: GraphUnion,
+    union: Graphs,
     folds: Sequence[Tensor],
     *,
     members: int = 10,
@@ -237,7 +237,7 @@ def _jobs(fold: Tensor, members: int, seed: int) -> list[Job]:
 def _ensemble(
     network: nn.Module,
     curves: Curves,
-    union: GraphUnion,
+    union: Graphs,
     jobs: list[Job],
     fold: Tensor,
     config: TrainConfig,
@@ -323,7 +323,7 @@ def _train(
 
 def _held_out_predictions(
     network: nn.Module,
-    union: GraphUnion,
+    union: Graphs,
     jobs: list[Job],
     objective: Objective,
     device: torch.device,

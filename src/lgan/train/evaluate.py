@@ -8,7 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from lgan import ops
-from lgan.graph import GraphBatch, GraphUnion
+from lgan.data.sharded_union import Graphs, ShardedUnion
+from lgan.graph import GraphBatch
+from lgan.ops import together
 from lgan.train.stack import model_view
 
 __all__ = ["HeldOut", "predict"]
@@ -22,7 +24,7 @@ SHARED = 1 << 21
 
 
 @torch.no_grad()
-def predict(model: nn.Module, union: GraphUnion, ids: Tensor | None = None) -> Tensor:
+def predict(model: nn.Module, union: Graphs, ids: Tensor | None = None) -> Tensor:
     """Outputs of a model in evaluation mode for some graphs, or all, ``[*, G, C]``.
 
     They are where the model is; a data set that is elsewhere stays there, and its batches are
@@ -34,7 +36,7 @@ def predict(model: nn.Module, union: GraphUnion, ids: Tensor | None = None) -> T
     model.eval()
     pieces = _pieces(union, ids.to(union.device), CACHED if device.type == "cpu" else CHUNK)
     with ops.model_threads(device):
-        out = torch.cat([model(union.batch(piece).to(device)) for piece in pieces], -2)
+        out = torch.cat([model(batch.to(device)) for batch in union.batches(pieces)], -2)
     model.train(was_training)
     return out
 
@@ -54,7 +56,7 @@ class HeldOut:
 
     def __init__(
         self,
-        union: GraphUnion,
+        union: Graphs,
         held_out: Sequence[Tensor],
         device: torch.device | None = None,
     ) -> None:
@@ -68,10 +70,10 @@ class HeldOut:
         else:
             self.groups = _same_graphs(self.held_out)
         self.places = [_places(group, self.held_out, self.device) for group in self.groups]
-        self.pieces = [_pieces(union, group.ids, CHUNK) for group in self.groups]
+        self.pieces = [_pieces(union, _own(group.ids), CHUNK) for group in self.groups]
         # A data set that is not on the device did not fit there: its batches come and go.
-        resident = union.device.type == self.device.type
-        self.batches = [[union.batch(p) for p in ps] for ps in self.pieces] if resident else []
+        resident = union.device.type == self.device.type and not isinstance(union, ShardedUnion)
+        self.batches = [list(union.batches(ps)) for ps in self.pieces] if resident else []
         self.stack: nn.Module | None = None
         self.views: list[nn.Module] = []
 
@@ -84,7 +86,7 @@ class HeldOut:
         found: list[Tensor] = [torch.empty(0)] * len(self.held_out)
         for i, (group, view) in enumerate(zip(self.groups, self.views, strict=True)):
             out = torch.cat([view(batch) for batch in self._cut(i)], -2)
-            out = out.view(-1, group.ids.numel(), out.size(-1))
+            out = _gathered(out.view(-1, *out.shape[-2:]), group.ids.numel())
             for row, (k, place) in enumerate(self.places[i].items()):
                 found[k] = out[row, place]
         # All outputs as one tensor: the host waits for the device once, not once a model.
@@ -94,7 +96,22 @@ class HeldOut:
         """The batches of a group, kept or cut anew."""
         if self.batches:
             return self.batches[group]
-        return (self.union.batch(piece).to(self.device) for piece in self.pieces[group])
+        return (batch.to(self.device) for batch in self.union.batches(self.pieces[group]))
+
+
+def _own(ids: Tensor) -> Tensor:
+    """The graphs that this process tests; all of them where there are too few to share."""
+    return ids[together.own_part(len(ids))] if len(ids) >= together.workers() else ids
+
+
+def _gathered(out: Tensor, graphs: int) -> Tensor:
+    """The outputs for all graphs from those of every process ``[K, n, C]``."""
+    if out.size(1) == graphs:
+        return out
+    everything = out.new_zeros((out.size(0), graphs, out.size(2)))
+    everything[:, together.own_part(graphs)] = out
+    together.sum_in_place(everything)
+    return everything
 
 
 @dataclass(frozen=True)
@@ -139,9 +156,11 @@ def _same_graphs(held_out: Sequence[Tensor]) -> list[_Group]:
     return groups
 
 
-def _pieces(union: GraphUnion, ids: Tensor, chunk: int) -> list[Tensor]:
+def _pieces(union: Graphs, ids: Tensor, chunk: int) -> list[Tensor]:
     """The graphs in order, in pieces of bounded size."""
     load = torch.cumsum(union.work_per_graph[ids], 0)
     part = (load / chunk).floor().long()
-    counts = torch.unique_consecutive(part, return_counts=True)[1].tolist()
+    if isinstance(union, ShardedUnion):  # and of shards that are in memory together
+        part = torch.stack([part, union.window_of(ids)], 1)
+    counts = torch.unique_consecutive(part, dim=0, return_counts=True)[1].tolist()
     return list(torch.split(ids, counts or [0]))

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from lgan.data.sharded_union import Graphs
 from lgan.data.splits import check_folds, drawn_folds
 from lgan.graph import GraphUnion
 from lgan.task import Metric
@@ -199,7 +200,7 @@ def cross_validate_variants(
     return results
 
 
-def choose_groups(union: GraphUnion, folds: int | Tensor, seed: int) -> tuple[Tensor, Tensor]:
+def choose_groups(union: Graphs, folds: int | Tensor, seed: int) -> tuple[Tensor, Tensor]:
     """The test fold of every graph, given or drawn, and what folds are stratified by, both ``[G]``.
 
     Args:

@@ -8,7 +8,8 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from lgan.graph import GraphUnion
+from lgan.data.sharded_union import Graphs
+from lgan.ops import together
 from lgan.train.batches import drawn_graphs
 from lgan.train.config import TrainConfig
 from lgan.train.memory import check_weights_fit, models_at_once, outline
@@ -23,7 +24,7 @@ T = TypeVar("T")
 
 def how_many_at_once(
     factory: Callable[[], nn.Module],
-    union: GraphUnion,
+    union: Graphs,
     models: int,
     *,
     fold: Tensor,
@@ -47,6 +48,7 @@ def how_many_at_once(
     rows = torch.diff(union.node_ptr).cpu() if rows is None else rows
     budget = config.budget_on(device)
     at_once = models_at_once(model, rows, drawn_graphs(fold, config.batch_size), budget)
+    at_once = together.least(at_once)
     if at_once < models:
         logger.warning(
             "%d models need more than the memory budget of %.1f GiB: training %d at a time.",

@@ -15,7 +15,10 @@ from torch import Tensor, nn
 from lgan import ops
 from lgan._version import __version__
 from lgan.catalogue import DATASETS
+from lgan.data.sharded_union import Graphs, ShardedUnion
 from lgan.graph import GraphBatch, GraphUnion
+from lgan.nn.dropout import Dropout
+from lgan.ops import together
 from lgan.train.adam import StackedAdam
 from lgan.train.average import RunningMean
 from lgan.train.batches import epoch_batches
@@ -32,13 +35,13 @@ from lgan.train.state import RunState
 __all__ = ["OnEpoch", "default_metric", "train_together"]
 
 # Updates all models on a batch, the graphs each may see, their weights, and a factor of the rates.
-Step = Callable[[GraphBatch, Tensor, Tensor | None, Tensor], Tensor]
+Step = Callable[..., Tensor]
 # Called after every epoch with its number (from 1) and the curves so far.
 OnEpoch = Callable[[int, Curves], None]
 
 
 def train_together(
-    union: GraphUnion,
+    union: Graphs,
     variants: Sequence[Variant],
     jobs: Sequence[Job],
     *,
@@ -91,7 +94,7 @@ def train_together(
             f"and the model {type(models[0]).__name__} reads none. Build it with "
             "`edge_dim=union.num_edge_features`, or load with `edge_features='none'`."
         )
-    if union.lines.edge_directed and not getattr(models[0], "directed", False):
+    if union.edge_directed and not getattr(models[0], "directed", False):
         raise ValueError(
             f"The edges of {union.name or 'the data set'} have a direction and the model "
             f"{type(models[0]).__name__} does not read it. Build `lgan.LGAN` with `directed=True`, "
@@ -127,10 +130,17 @@ def train_together(
             "Train in float32, or on a GPU."
         )
     step = partial(_step, model, optimizer, objective.to(device), half=half)
-    replayed = captured and union.device.type != "cpu"
+    windows: dict[str, Any] = {}
+    if isinstance(union, ShardedUnion):
+        windows = {"shard_ptr": union.shards.graph_ptr, "window": union.window}
     if graph_weight is not None:
         graph_weight = _checked_weight(graph_weight, union.num_graphs).to(device)
-    steps = (CapturedSteps if replayed else Steps)(union, seen.to(device), step, graph_weight)
+    given = (seen.to(device), step, graph_weight)
+    steps: Steps | CapturedSteps = Steps(union, *given)
+    resident = isinstance(union, GraphUnion) and union.device.type != "cpu"
+    if captured and resident and together.workers() == 1:
+        assert isinstance(union, GraphUnion)
+        steps = CapturedSteps(union, *given)
     tested = HeldOut(union, [torch.cat([job.test, job.validation]) for job in jobs], device)
 
     last, who = until or config.epochs, stop_choices(jobs)
@@ -144,6 +154,7 @@ def train_together(
                 batch_size=config.batch_size,
                 seed=config.seed,
                 epoch=epoch,
+                **windows,
             )
             curves.loss[:, epoch] = steps.run(list(batches), _schedule(chosen, epoch))
             mean.update(epoch)
@@ -156,7 +167,7 @@ def train_together(
                 _check_finite(curves.loss[:, epoch], epoch + 1, chosen)
             epoch += 1
             stopped = epoch == last or curves.stopped(who, epoch, config)
-            if kept is not None:
+            if kept is not None and together.rank() == 0:
                 kept.save(epoch, last=stopped)
             if on_epoch is not None:
                 on_epoch(epoch, curves)
@@ -171,7 +182,7 @@ class Steps:
     """The steps of an epoch, one after another."""
 
     def __init__(
-        self, union: GraphUnion, seen: Tensor, step: Step, graph_weight: Tensor | None = None
+        self, union: Graphs, seen: Tensor, step: Step, graph_weight: Tensor | None = None
     ) -> None:
         self.union = union
         self.seen = seen
@@ -182,15 +193,22 @@ class Steps:
         """Train on the batches of an epoch; returns the mean losses ``[K]``, on the host."""
         device = self.seen.device
         loss, scale = torch.zeros(self.seen.size(0), device=device), scale.to(device)
-        for ids in batches:
-            batch = self.union.batch(ids.to(self.union.device))
+        own = [together.own_part(len(ids)) for ids in batches]
+        if any(part.start == part.stop for part in own):
+            raise ValueError(
+                f"A batch must have a graph for each of {together.workers()} processes, got one of "
+                f"{min(map(len, batches))}. Choose a larger batch, or fewer processes."
+            )
+        parts = [ids[part] for ids, part in zip(batches, own, strict=True)]
+        for batch, part in zip(self.union.batches(parts), own, strict=True):
             batch = batch if device == self.union.device else batch.to(device)
             weight = None if self.graph_weight is None else self.graph_weight[batch.ids]
-            loss += self.step(batch, self.seen[:, batch.ids], weight, scale)
+            loss += self.step(batch, self.seen[:, batch.ids], weight, scale, part.start)
+        together.sum_in_place(loss)
         return loss.cpu() / len(batches)
 
 
-def default_metric(union: GraphUnion) -> str:
+def default_metric(union: Graphs) -> str:
     """The metric of a data set unless another is named."""
     if union.task is None or union.name in DATASETS:
         return "accuracy" if union.known_task.has_classes else union.known_task.default_metric.name
@@ -222,15 +240,25 @@ def _step(
     seen: Tensor,
     graph_weight: Tensor | None,
     scale: Tensor,
+    first: int = 0,
     half: bool = False,
 ) -> Tensor:
-    """One update of all models on the graphs that each may see ``[K, B]``; their losses ``[K]``."""
+    """One update of all models on the graphs that each may see ``[K, B]``; their losses ``[K]``.
+
+    Where processes share a batch this one has the graphs from ``first`` on, and the losses are its
+    part of them.
+    """
+    if together.workers() > 1:
+        for module in model.modules():
+            if isinstance(module, Dropout):
+                module.first_row = first
     weight = seen.to(optimizer.value.dtype)
     node_weight = weight[:, batch.batch] * batch.multiplicity
     with torch.autocast(batch.ptr.device.type, torch.bfloat16, enabled=half):
         out = model(batch.weighted(node_weight))
     loss = objective.loss(out.to(weight.dtype), batch.y, weight, graph_weight)
     loss.sum().backward()
+    together.sum_in_place(optimizer.grad)
     optimizer.step(scale)
     return loss.detach()
 
@@ -294,7 +322,7 @@ def _state(
 
 
 def _fingerprint(
-    union: GraphUnion,
+    union: Graphs,
     jobs: Sequence[Job],
     groups: Tensor,
     variants: Sequence[Variant],
@@ -315,7 +343,8 @@ def _fingerprint(
         **{key: _one_or_all([config[key] for config in configs]) for key in configs[0]},
         "dataset": union.name,
         "graphs": union.num_graphs,
-        "nodes": union.lines.num_nodes,
+        "nodes": int(union.node_ptr[-1]),
+        **({"window": union.window} if isinstance(union, ShardedUnion) else {}),
         "node features": union.num_features,
         "models": len(jobs),
         "folds": splits.hexdigest()[:12],

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from lgan.ops.together import total
 from lgan.task import Metric, TargetScale, Task
 from lgan.train.config import ClassWeight
 
@@ -54,7 +55,8 @@ class Objective:
         self, out: Tensor, y: Tensor, seen: Tensor, graph_weight: Tensor | None = None
     ) -> Tensor:
         """The loss of every model ``[K]``: the mean over the targets that are there of the graphs
-        it may see, each graph's multiplied by its weight.
+        it may see, each graph's multiplied by its weight. Where processes share a batch it is the
+        part of this one, and their sum is the loss.
 
         Nothing here waits for the device, so that a step can be captured.
 
@@ -66,7 +68,7 @@ class Objective:
         """
         each = self.task.loss(out, y, scale=self.scale, class_weight=self.class_weight)
         weight = seen[..., None] * self.task.present(y)  # [K, B, T]
-        weight = weight / weight.sum((1, 2), keepdim=True).clamp(min=1)
+        weight = weight / total(weight.sum((1, 2), keepdim=True)).clamp(min=1)
         if graph_weight is not None:
             weight = weight * graph_weight[:, None]
         return (each * weight).sum((1, 2))

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from lgan.ops import together
+
 __all__ = ["run_lock"]
 
 
@@ -16,9 +18,9 @@ def run_lock(folder: Path | str | None) -> Iterator[None]:
 
     Args:
         folder: The folder, which is made where it is not there; ``None`` for a run that writes
-            nothing.
+            nothing. Of processes that train together the first holds it for all.
     """
-    if folder is None:
+    if folder is None or together.rank() > 0:
         yield
         return
     from filelock import FileLock, Timeout

@@ -100,7 +100,7 @@ def feature_sizes(union: GraphUnion, options: Options) -> Options:
 
 def sizes_and_direction(union: GraphUnion, options: Options) -> Options:
     """The same, and whether the edges have a direction."""
-    directed = {"directed": True} if union.lines.edge_directed else {}
+    directed = {"directed": True} if union.edge_directed else {}
     return {**feature_sizes(union, options), **directed}
 
 

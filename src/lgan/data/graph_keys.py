@@ -5,8 +5,8 @@ import hashlib
 import torch
 from torch import Tensor
 
-from lgan.data import RawGraphs
 from lgan.data.columns import Columns
+from lgan.data.raw import RawGraphs
 
 __all__ = ["graph_keys"]
 

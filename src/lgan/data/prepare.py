@@ -1,0 +1,317 @@
+"""From a table of molecules of any size to a folder of shards, by several processes."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from lgan._sources import source_digest
+from lgan._version import __version__
+from lgan.data.cache import locked, replaced
+from lgan.data.encoder import Encoder
+from lgan.data.graph_keys import graph_keys
+from lgan.data.load import COMPUTED_BY, with_target
+from lgan.data.molecule_features import MoleculeFeatures
+from lgan.data.molecule_graphs import molecule_graphs
+from lgan.data.molecule_tables import choose_structures, choose_targets, molecules_of_blocks
+from lgan.data.raw import RawGraphs
+from lgan.data.shards import FORMAT, MANIFEST, ShardFile, Shards, column_encoders, save_shard
+from lgan.data.tables import Table, TableBlock, open_table
+from lgan.task import Task
+from lgan.task.cells import TargetColumn
+
+__all__ = ["prepare_shards"]
+
+PLAN = "plan.json"
+# A shard is made in memory: so many rows of it take about 500 MiB.
+MOST_ROWS = 100_000
+# Different cells of a target beyond which numbers are no classes, and text is none either.
+MOST_CELLS = 100_000
+
+
+def prepare_shards(
+    source: Path | str,
+    folder: Path | str,
+    *,
+    targets: str | Sequence[str] | None = None,
+    task: str | None = None,
+    smiles_column: str | None = None,
+    molecules: MoleculeFeatures | None = None,
+    compress: bool = True,
+    pair_code: str = "none",
+    shards: int | None = None,
+    processes: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Shards:
+    """Read a table of molecules of any size into a folder of shards.
+
+    Memory is that of a shard for each process. What a killed process has finished is not made
+    again, and several processes, here or elsewhere, may fill one folder. A molecule that cannot be
+    read costs its row, whose reason is kept; rows without a target are left out.
+
+    Args:
+        source: The table, see :func:`lgan.data.tables.open_table`.
+        folder: The folder to fill; it may hold shards of this very source with these options.
+        targets: Columns to predict; the only other one unless given, ``all`` for all of them.
+        task: The kind of task, where the values would suggest another. Classes are those of all
+            rows, also of rows that cannot be read.
+        smiles_column: The column with the molecules.
+        molecules: How molecules become graphs.
+        compress: Merge true twins.
+        pair_code: Structural code of the pairs.
+        shards: Number of shards, of 100,000 rows at most; as few as that allows unless given.
+        processes: How many processes work, this one included.
+        progress: Called with the rows done so far and all rows.
+    """
+    folder, told = Path(folder), progress or (lambda done, rows: None)
+    if processes < 1:
+        raise ValueError(f"`processes` must be 1 or more, got {processes}.")
+    features = molecules or MoleculeFeatures()
+    asked = {
+        "source": str(Path(source).resolve()),
+        "targets": targets if targets is None or isinstance(targets, str) else list(targets),
+        "task": task,
+        "smiles_column": smiles_column,
+        "molecules": features.to_json(),
+        "compress": compress,
+        "pair_code": pair_code,
+        "shards": shards,
+    }
+    plan = _plan(Path(source), folder, asked)
+    if not (folder / MANIFEST).is_file():
+        told(_rows_done(folder, plan), plan["rows"])
+        helpers = [_helper(folder) for _ in range(min(processes, plan["shards"]) - 1)]
+        try:
+            _work(folder, plan, told)
+            # What a helper left that broke down, or what a process elsewhere has in hand.
+            _work(folder, plan, told, wait=True, processes=2)
+        finally:
+            for helper in helpers:
+                helper.kill()
+                helper.wait()
+        _finish(folder, plan)
+    told(plan["rows"], plan["rows"])
+    return Shards.open(folder)
+
+
+def help_prepare(folder: Path) -> None:
+    """Make shards of a folder that nobody else makes, as a process beside the one that asked."""
+    parent = os.getppid()
+
+    def stop_alone(done: int, rows: int) -> None:
+        if os.getppid() != parent:  # whoever asked was killed
+            sys.exit(1)
+
+    plan = json.loads((folder / PLAN).read_text(encoding="utf-8"))
+    _work(folder, plan, stop_alone)
+
+
+def _plan(source: Path, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
+    """What all processes keep to: found once, checked by those that come later."""
+    stat, path = source.stat() if source.is_file() else None, folder / PLAN
+    known: dict[str, Any] = {
+        **asked,
+        "lgan": __version__,
+        "code": source_digest(*COMPUTED_BY)[:12],
+        "size": stat and stat.st_size,
+        "time": stat and stat.st_mtime_ns,
+    }
+    with locked(path):
+        if path.is_file():
+            before: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            changed = [name for name in known if before["asked"].get(name) != known[name]]
+            if changed:
+                was = ", ".join(
+                    f"{name} {before['asked'].get(name)} → {known[name]}" for name in changed
+                )
+                raise ValueError(
+                    f"{folder} holds shards that were made of something else: {was}. Choose "
+                    "another folder, or delete this one."
+                )
+            return before
+        if folder.is_dir() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
+            raise ValueError(f"{folder} must be empty or hold shards. Choose another folder.")
+        table = open_table(source)
+        structures = choose_structures(table.names, asked["smiles_column"])
+        chosen = choose_targets(table.names, structures, asked["targets"])
+        task, rows = _streamed_task(table, chosen, asked["task"])
+        least = -(-rows // MOST_ROWS)
+        shards = asked["shards"] or least
+        if shards < least:
+            raise ValueError(
+                f"`shards` must be {least} or more, so that each has at most {MOST_ROWS:,} of "
+                f"{rows:,} rows, got {shards}."
+            )
+        plan = {
+            "asked": known,
+            "name": source.name,
+            "encoding": table.encoding,
+            "separator": table.separator,
+            "structures": structures,
+            "task": task.to_json(),
+            "rows": rows,
+            "rows_per_shard": -(-rows // shards),
+            "shards": -(-rows // -(-rows // shards)),
+        }
+        _write(path, plan)
+        return plan
+
+
+def _streamed_task(table: Table, names: Sequence[str], kind: str | None) -> tuple[Task, int]:
+    """The task of target columns, and the number of rows, in one pass and bounded memory.
+
+    Different cells say all there is to know, and whether any of them occurs twice.
+    """
+    cells: dict[str, dict[str, None]] = {name: {} for name in names}
+    twice: dict[str, str] = {}
+    rows = 0
+    for block in table.blocks():
+        rows += len(block)
+        for name, known in cells.items():
+            column = TargetColumn.read(name, block.columns[name], block.first)
+            for text, number in zip(column.texts, column.numbers.tolist(), strict=True):
+                if text in known:
+                    twice[name] = text
+                elif text is not None and (len(known) < MOST_CELLS or number != number):
+                    known[text] = None
+            if len(known) > MOST_CELLS:
+                raise ValueError(
+                    f"The target {name!r} must be a number or a class, got more than "
+                    f"{MOST_CELLS:,} different texts. Choose another target."
+                )
+    if not rows:
+        raise ValueError(f"{table.path} must have a row, got none below its columns.")
+    columns = {name: [*known, *filter(None, [twice.get(name)])] for name, known in cells.items()}
+    return Task.infer({n: column or [None] * rows for n, column in columns.items()}, kind), rows
+
+
+def _work(
+    folder: Path,
+    plan: dict[str, Any],
+    told: Callable[[int, int], None],
+    *,
+    wait: bool = False,
+    processes: int = 1,
+) -> None:
+    """Go through the table once and make the shards that nobody has made or is making.
+
+    Args:
+        folder: The folder.
+        plan: What to make.
+        told: Called with the rows done so far, by all processes, and all rows.
+        wait: Wait for shards that another process is making, and make them where it gives up.
+        processes: Processes that read molecules; with two or more one that breaks down is found.
+    """
+    if all(_told(folder, number).is_file() for number in range(plan["shards"])):
+        return
+    separator = None if plan["separator"] in (None, " ") else plan["separator"]
+    table = open_table(plan["asked"]["source"], encoding=plan["encoding"], separator=separator)
+    for block in table.blocks(plan["rows_per_shard"]):
+        number = block.first // plan["rows_per_shard"]
+        if _told(folder, number).is_file():
+            continue
+        with locked(_path(folder, number), wait=wait) as mine:
+            if mine and not _told(folder, number).is_file():
+                _make(folder, plan, number, block, processes)
+        told(_rows_done(folder, plan), plan["rows"])
+
+
+def _make(
+    folder: Path, plan: dict[str, Any], number: int, block: TableBlock, processes: int
+) -> None:
+    """Make one shard: its tensors, and then the file beside them that says it is whole."""
+    path, asked = _path(folder, number), plan["asked"]
+    features = MoleculeFeatures.from_json(asked["molecules"])
+    task = Task.from_json(plan["task"])
+    [(_, molecules)] = molecules_of_blocks(
+        [block], plan["structures"], features, processes=processes
+    )
+    rows = molecules.rows.tolist()
+    raw = molecule_graphs(
+        molecules,
+        features,
+        name=plan["name"],
+        targets={name: [block.columns[name][row] for row in rows] for name in task.targets},
+    )
+    raw = RawGraphs(**{**vars(raw), "task": task, "rows": raw.rows + block.first})
+    labelled, checksum = with_target(raw, task), ""
+    if labelled.num_graphs:
+        union = Encoder.fit(raw).encode(
+            labelled, compress=asked["compress"], pair_code=asked["pair_code"]
+        )
+        save_shard(path, union, labelled, graph_keys(labelled))
+        checksum = hashlib.sha256(path.read_bytes()).hexdigest()
+    shard = ShardFile(
+        path,
+        graphs=labelled.num_graphs,
+        rows=len(block),
+        unlabelled=raw.num_graphs - labelled.num_graphs,
+        errors=tuple((block.first + row, reason) for row, reason in molecules.errors),
+        tables=(molecules.atom_table.tolist(), molecules.bond_table.tolist()),
+        sha256=checksum,
+    )
+    _write(_told(folder, number), shard.to_json())
+
+
+def _finish(folder: Path, plan: dict[str, Any]) -> None:
+    """Write the manifest: the encoder of all shards, what they hold, and their checksums."""
+    made = [ShardFile.read(_path(folder, number)) for number in range(plan["shards"])]
+    files = [file for file in made if file.graphs]
+    counts = {
+        "rows": plan["rows"],
+        "graphs": sum(file.graphs for file in made),
+        "unreadable": sum(len(file.errors) for file in made),
+        "unlabelled": sum(file.unlabelled for file in made),
+    }
+    if not files:
+        first = next((f" (row {row + 1}: {why})" for f in made for row, why in f.errors), "")
+        raise ValueError(
+            f"{plan['name']} must have a molecule that can be read and has a target, got "
+            f"{counts['unreadable']:,} rows that cannot be read{first} and "
+            f"{counts['unlabelled']:,} without a target. Check the columns."
+        )
+    features = MoleculeFeatures.from_json(plan["asked"]["molecules"])
+    atoms, bonds = ([row for file in made for row in file.tables[kind]] for kind in (0, 1))
+    nodes, pairs = column_encoders(features, atoms, bonds)
+    encoder = Encoder(nodes, pairs, Task.from_json(plan["task"]), features.to_json())
+    manifest = {
+        "format": FORMAT,
+        "lgan": __version__,
+        "name": plan["name"],
+        "options": {name: plan["asked"][name] for name in ("compress", "pair_code")},
+        "counts": counts,
+        "encoder": encoder.to_json(),
+        "files": {file.path.name: file.sha256 for file in files},
+    }
+    _write(folder / MANIFEST, manifest)
+
+
+def _helper(folder: Path) -> "subprocess.Popen[bytes]":
+    command = "import sys, pathlib; from lgan.data.prepare import help_prepare; " \
+              "help_prepare(pathlib.Path(sys.argv[1]))"  # fmt: skip
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    return subprocess.Popen(
+        [sys.executable, "-c", command, str(folder)], env={**os.environ, "PYTHONPATH": path}
+    )
+
+
+def _rows_done(folder: Path, plan: dict[str, Any]) -> int:
+    done = sum(_told(folder, number).is_file() for number in range(plan["shards"]))
+    return min(done * int(plan["rows_per_shard"]), int(plan["rows"]))
+
+
+def _path(folder: Path, number: int) -> Path:
+    return folder / f"shard-{number:05d}.safetensors"
+
+
+def _told(folder: Path, number: int) -> Path:
+    return _path(folder, number).with_suffix(".json")
+
+
+def _write(path: Path, plain: dict[str, Any]) -> None:
+    with replaced(path) as temporary:
+        temporary.write_text(json.dumps(plain), encoding="utf-8")

@@ -1,0 +1,261 @@
+"""A data set larger than memory: a folder of shards, each a union in a file of tensors."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lgan.data.cache import load_tensors, save_tensors
+from lgan.data.column_encoder import ColumnEncoder
+from lgan.data.encoder import Encoder
+from lgan.data.molecule_features import (
+    ATOM_FEATURES,
+    BOND_FEATURES,
+    MoleculeFeatures,
+    spelled_columns,
+)
+from lgan.data.molecule_graphs import molecule_graphs
+from lgan.data.molecules import featurise_molecules
+from lgan.data.raw import RawGraphs
+from lgan.graph import GraphUnion, concatenate
+from lgan.task import Task
+
+__all__ = ["FORMAT", "MANIFEST", "ShardFile", "Shards", "column_encoders", "is_shards"]
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+# What a shard holds of every graph beside its union; the text is canonical SMILES, line by line.
+PER_GRAPH = ("graph_rows", "graph_keys", "graph_work", "smiles")
+
+
+@dataclass(frozen=True)
+class ShardFile:
+    """One shard, as the file beside its tensors tells.
+
+    Attributes:
+        path: The file of tensors, which is not there for a shard without graphs.
+        graphs: Graphs in it.
+        rows: Rows of the table that it was made of.
+        unlabelled: Graphs that were left out, since they have no target.
+        errors: Row and reason of every molecule that could not be read.
+        tables: The distinct atoms and bonds, as integers by ``ATOM_FEATURES``, ``BOND_FEATURES``.
+        sha256: Checksum of the file.
+    """
+
+    path: Path
+    graphs: int
+    rows: int
+    unlabelled: int
+    errors: tuple[tuple[int, str], ...]
+    tables: tuple[list[list[int]], list[list[int]]]
+    sha256: str
+
+    @staticmethod
+    def read(path: Path) -> "ShardFile":
+        """What is told of the shard whose tensors are in ``path``."""
+        told = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        told["errors"] = tuple((row, reason) for row, reason in told["errors"])
+        return ShardFile(path, **{**told, "tables": tuple(told["tables"])})
+
+    def to_json(self) -> dict[str, Any]:
+        """All but the path, as JSON's types."""
+        return {name: value for name, value in vars(self).items() if name != "path"}
+
+
+@dataclass(frozen=True, eq=False)
+class Shards:
+    """A folder that `lgan.data.prepare_shards` filled.
+
+    Attributes:
+        folder: The folder.
+        name: What the table was called.
+        encoder: What encodes the graphs of all shards, and those of later sources.
+        options: What else decides how a union looks: ``compress`` and ``pair_code``.
+        files: The shards that hold graphs, in the order of the table.
+        counts: Rows, graphs, rows that could not be read, rows without a target.
+    """
+
+    folder: Path
+    name: str
+    encoder: Encoder
+    options: dict[str, Any]
+    files: tuple[ShardFile, ...]
+    counts: dict[str, int]
+
+    @staticmethod
+    def open(folder: Path | str) -> "Shards":
+        """The shards of a folder; an error where they are not, or not all, there."""
+        folder = Path(folder)
+        try:
+            told = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ValueError(
+                f"{folder} must hold shards with their {MANIFEST}, got {error}. Finish them with "
+                "`lgan data prepare`, which goes on where it stopped."
+            ) from error
+        if told.get("format") != FORMAT:
+            raise ValueError(
+                f"{folder / MANIFEST} must have the format {FORMAT}, got {told.get('format')!r}. "
+                "Prepare the folder again with this version."
+            )
+        listed = [folder / file for file in told["files"]]
+        missing = [path for path in listed if not path.is_file()]
+        if missing:
+            raise ValueError(
+                f"{missing[0]} must be there, got no such file ({len(missing)} of {len(listed)} "
+                f"are missing). Remove {MANIFEST} and prepare the folder again."
+            )
+        return Shards(
+            folder=folder,
+            name=told["name"],
+            encoder=Encoder.from_json(told["encoder"]),
+            options=told["options"],
+            files=tuple(ShardFile.read(path) for path in listed),
+            counts=told["counts"],
+        )
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    @property
+    def task(self) -> Task:
+        """What is predicted."""
+        assert self.encoder.task is not None
+        return self.encoder.task
+
+    @cached_property
+    def graph_ptr(self) -> Tensor:
+        """Where the graphs of every shard begin ``[S + 1]``."""
+        return torch.tensor([0, *(file.graphs for file in self.files)]).cumsum(0)
+
+    @property
+    def num_graphs(self) -> int:
+        """Graphs of all shards."""
+        return int(self.graph_ptr[-1])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all files of tensors."""
+        return sum(file.path.stat().st_size for file in self.files)
+
+    def union(self, shards: Sequence[int] | None = None) -> GraphUnion:
+        """The graphs of some shards, or of all, as one union; files are read through memory maps.
+
+        The features of every shard are moved to the columns that they have in all of them.
+        """
+        chosen = range(len(self)) if shards is None else shards
+        return concatenate([self._read(self.files[shard]) for shard in chosen])
+
+    def column(self, name: str) -> Tensor:
+        """A tensor with a row for every graph: ``y``, ``graph_rows``, ``graph_keys`` or
+        ``graph_work``; ``graph_nodes`` for the number of nodes.
+        """
+        parts = []
+        for file in self.files:
+            tensors = load_tensors(file.path)[0]
+            nodes = name == "graph_nodes"
+            parts.append(torch.diff(tensors["node_ptr"]) if nodes else tensors[name].clone())
+        return torch.cat(parts)
+
+    def smiles(self) -> list[str]:
+        """The canonical SMILES of every graph."""
+        texts = (load_tensors(file.path)[0]["smiles"].numpy().tobytes() for file in self.files)
+        return [line for text in texts for line in text.decode().split("\n")]
+
+    def errors(self) -> tuple[tuple[int, str], ...]:
+        """Row and reason of every molecule that could not be read."""
+        return tuple(error for file in self.files for error in file.errors)
+
+    def rows(self) -> RawGraphs:
+        """What the rows say, their targets and SMILES, as graphs that have no nodes."""
+        smiles, y = tuple(self.smiles()), self.column("y")
+        return RawGraphs(
+            name=self.name,
+            node_ptr=torch.zeros(len(smiles) + 1, dtype=torch.int64),
+            pair_index=torch.empty((2, 0), dtype=torch.int64),
+            targets=self.task.cells(y),
+            task=self.task,
+            rows=self.column("graph_rows"),
+            errors=self.errors(),
+            ids=smiles,
+            structures=smiles,
+            featuriser=self.encoder.featuriser,
+        )
+
+    def raw(self, graphs: Sequence[int]) -> RawGraphs:
+        """Some graphs before they were encoded, read again from their canonical SMILES, which
+        may have the atoms in another order.
+        """
+        asked = torch.as_tensor(graphs, dtype=torch.int64)
+        rows = self.rows().select(asked.tolist())
+        assert rows.structures is not None
+        assert self.encoder.featuriser is not None
+        features = MoleculeFeatures.from_json(self.encoder.featuriser)
+        read = featurise_molecules(rows.structures, features, processes=1)
+        rows = rows.select(read.rows.tolist())
+        found = molecule_graphs(
+            read, features, name=self.name, targets=rows.targets, structures=rows.structures
+        )
+        return replace(found, rows=rows.rows, task=self.task)
+
+    def _read(self, file: ShardFile) -> GraphUnion:
+        tensors, _ = load_tensors(file.path)
+        own = {name: tensor for name, tensor in tensors.items() if name not in PER_GRAPH}
+        features = MoleculeFeatures.from_json(self.encoder.featuriser or {})
+        nodes, pairs = column_encoders(features, *file.tables)
+        widths = own["numbers"].clone()
+        place = nodes.places_in(self.encoder.nodes)
+        if nodes.only_categories:
+            own["x"] = place[own["x"]]
+        else:
+            own["x_table"] = _moved(own["x_table"], place, self.encoder.num_features)
+        widths[0] = self.encoder.num_features
+        if edges := int(widths[3]):
+            wide, codes = self.encoder.num_edge_features, own["pair_table"].size(1) - edges
+            kept, carried = own["pair_table"].split([codes, edges], 1)
+            place = pairs.places_in(self.encoder.pairs)
+            own["pair_table"] = torch.cat([kept, _moved(carried, place, wide)], 1)
+            widths[3] = wide
+        own["numbers"] = widths
+        return GraphUnion.from_tensors(own, self.name, self.task)
+
+
+def is_shards(source: Any) -> bool:
+    """Whether a source is a folder of shards, finished or not."""
+    if not isinstance(source, str | Path):
+        return False
+    return any((Path(source) / name).is_file() for name in (MANIFEST, "plan.json"))
+
+
+def column_encoders(
+    features: MoleculeFeatures, atoms: list[list[int]], bonds: list[list[int]]
+) -> tuple[ColumnEncoder, ColumnEncoder]:
+    """The encoders of nodes and pairs of molecules with these distinct atoms and bonds, as
+    integers ``[U, 8]``, ``[V, 4]``.
+    """
+    kinds = ((atoms, ATOM_FEATURES, features.atoms), (bonds, BOND_FEATURES, features.bonds))
+    found = []
+    for rows, known, chosen in kinds:
+        table = np.array(rows, dtype=np.int16).reshape(-1, len(known))
+        found.append(ColumnEncoder(chosen, spelled_columns(table, known, chosen)[1]))
+    return found[0], found[1]
+
+
+def save_shard(path: Path, union: GraphUnion, rows: RawGraphs, keys: Tensor) -> None:
+    """Write the union of some graphs, and what is told of each of them."""
+    text = np.frombuffer("\n".join(rows.ids or ()).encode(), dtype=np.uint8)
+    own = {"graph_rows": rows.rows, "graph_keys": keys, "graph_work": union.work_per_graph}
+    save_tensors(path, {**union.tensors(), **own, "smiles": torch.from_numpy(text.copy())}, {})
+
+
+def _moved(table: Tensor, place: Tensor, width: int) -> Tensor:
+    """A table of one-hot columns whose columns are elsewhere in a wider one."""
+    moved = table.new_zeros((len(table), width))
+    moved[:, place] = table
+    return moved

@@ -1,0 +1,96 @@
+"""Several unions as one."""
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lgan.graph.ego_lines import EgoLines
+from lgan.graph.union import GraphUnion
+
+__all__ = ["concatenate"]
+
+
+def concatenate(unions: Sequence[GraphUnion]) -> GraphUnion:
+    """The graphs of several unions, in order, as one union with the name and task of the first.
+
+    Where categories are encoded by one encoder the result has the bits of a union that was encoded
+    at once: distinct rows of features are in the order of their categories.
+
+    Args:
+        unions: Unions with the same features, on one device, that no :class:`Lift` has changed.
+    """
+    first = unions[0]
+    if len(unions) == 1:
+        return first
+    kinds = {
+        (u.num_features, u.num_graph_features, str(u.lines.edge_layout), u.x_table is None)
+        for u in unions
+    }
+    if len(kinds) > 1 or any(union.cells for union in unions):
+        raise ValueError(
+            "Unions must have the same features and no cells to become one, got "
+            f"{', '.join(map(repr, unions[:3]))}. Encode their graphs with one encoder."
+        )
+    starts = list(accumulate((u.lines.num_nodes for u in unions), initial=0))
+    shifted = list(zip(unions, starts, strict=False))
+    lines = [union.lines for union in unions]
+    graph_x = [u.graph_x for u in unions if u.graph_x is not None]
+    x, x_table = torch.cat([u.x for u in unions]), None
+    if first.x_table is not None:
+        x_table, x = _table([(u.x_table, u.x) for u in unions])
+    return GraphUnion(
+        x=x,
+        y=torch.cat([u.y for u in unions]),
+        num_features=first.num_features,
+        num_classes=first.num_classes,
+        node_ptr=torch.cat([u.node_ptr[:-1] + s for u, s in shifted] + [x.new_tensor(starts[-1:])]),
+        lines=EgoLines(
+            num_nodes=starts[-1],
+            pair_index=torch.cat([u.lines.pair_index + s for u, s in shifted], 1),
+            opposite_index=torch.cat([u.lines.opposite_index + s for u, s in shifted]),
+            opposite_count=torch.cat([line.opposite_count for line in lines]),
+            pair_triangles=torch.cat([line.pair_triangles for line in lines]),
+            multiplicity=torch.cat([line.multiplicity for line in lines]),
+            **_carried(lines),
+            _trusted=True,
+        ),
+        original_nodes=sum(u.original_nodes for u in unions),
+        name=first.name,
+        task=first.task,
+        x_table=x_table,
+        graph_x=torch.cat(graph_x) if graph_x else None,
+        _trusted=True,
+    )
+
+
+def _carried(lines: Sequence[EgoLines]) -> dict[str, Any]:
+    """What the pairs of several structures carry, as fields of the one they become."""
+    first = lines[0]
+    if first.pair_table is None:
+        return {}
+    parts = []
+    for each in lines:
+        rows = each.pair_rows
+        rows = torch.arange(each.num_pairs, device=each.pair_index.device) if rows is None else rows
+        parts.append((each.pair_table, rows))
+    table, rows = _table(parts)
+    return {
+        "pair_table": table,
+        "pair_rows": rows.to(torch.int32),
+        **first.edge_layout,
+    }
+
+
+def _table(parts: Sequence[tuple[Tensor | None, Tensor]]) -> tuple[Tensor, Tensor]:
+    """The distinct rows of several tables as one, and where the rows of each are in it.
+
+    From the largest down: of one-hot vectors that is the order of their categories.
+    """
+    tables = [table for table, _ in parts if table is not None]
+    rows, place = torch.unique(-torch.cat(tables), dim=0, return_inverse=True)
+    starts = accumulate((len(table) for table in tables), initial=0)
+    found = [place[start:][rows.long()] for (_, rows), start in zip(parts, starts, strict=False)]
+    return -rows, torch.cat(found)

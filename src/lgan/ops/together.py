@@ -1,0 +1,87 @@
+"""Processes that train on parts of every batch, and what they must know of each other.
+
+Sums over the rows of a batch, such as those of a batch normalisation, are then sums over the parts
+of all processes. Alone, all of this is nothing.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch import distributed as processes
+
+__all__ = ["least", "own_part", "rank", "sharing", "sum_in_place", "total", "workers"]
+
+_sharing: ContextVar[bool] = ContextVar("lgan_sharing", default=False)
+
+
+@contextmanager
+def sharing() -> Iterator[None]:
+    """Inside, every batch is shared out among the processes of ``torch.distributed``.
+
+    A program that uses these for something else is left alone outside.
+    """
+    token = _sharing.set(processes.is_initialized())
+    try:
+        yield
+    finally:
+        _sharing.reset(token)
+
+
+def workers() -> int:
+    """How many processes share a batch; 1 alone."""
+    return processes.get_world_size() if _sharing.get() else 1
+
+
+def rank() -> int:
+    """The number of this process among them; 0 for the one that writes files."""
+    return processes.get_rank() if _sharing.get() else 0
+
+
+def own_part(number: int) -> slice:
+    """The part of so many things that this process takes; parts differ by one at most."""
+    return slice(number * rank() // workers(), number * (rank() + 1) // workers())
+
+
+def total(x: Tensor) -> Tensor:
+    """The sum of a tensor over all processes, differentiable."""
+    if workers() == 1:
+        return x
+    found: Tensor = _Total.apply(x)
+    return found
+
+
+def sum_in_place(x: Tensor) -> None:
+    """Replace a tensor by its sum over all processes."""
+    if workers() > 1:
+        processes.all_reduce(x)
+
+
+def least(number: int) -> int:
+    """The smallest of the numbers that all processes give."""
+    if workers() == 1:
+        return number
+    found = torch.tensor(number)
+    processes.all_reduce(found, processes.ReduceOp.MIN)
+    return int(found)
+
+
+class _Total(torch.autograd.Function):
+    """What every process adds reaches the loss of all of them, and so do gradients come back."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        """The sum."""
+        x = x.detach().clone(memory_format=torch.contiguous_format)
+        processes.all_reduce(x)
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        """The sum of the gradients."""
+        grad = grad.clone(memory_format=torch.contiguous_format)
+        processes.all_reduce(grad)
+        return grad

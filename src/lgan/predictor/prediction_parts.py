@@ -1,0 +1,105 @@
+"""Predictions of a table of any size: a folder of parts, each whole or absent."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from lgan.data import locked, replaced
+from lgan.data.tables import BLOCK, open_table
+from lgan.predictor.prediction_rows import PredictionRows
+from lgan.predictor.predictor import Predictor
+from lgan.train.tensor_file import checksum
+
+__all__ = ["PredictedParts", "predict_in_parts"]
+
+PLAN = "plan.json"
+
+
+@dataclass(frozen=True)
+class PredictedParts:
+    """Where the predictions of a table are.
+
+    Attributes:
+        paths: CSV files that together have a row for every row of the table, in its order.
+        rows: The number of these rows.
+    """
+
+    paths: tuple[Path, ...]
+    rows: int
+
+
+def predict_in_parts(
+    predictor: Predictor,
+    source: Path | str,
+    folder: Path | str,
+    *,
+    parts: int,
+    smiles_column: str | None = None,
+    on_error: str = "skip",
+    progress: Callable[[int, int], None] | None = None,
+) -> PredictedParts:
+    """Predict a table of molecules into a folder of CSV files.
+
+    Parts that are there are not made again, so that a run goes on after a kill, and several
+    processes may fill one folder: each makes the parts that nobody makes.
+
+    Args:
+        predictor: The model.
+        source: The table, see :func:`lgan.data.tables.open_table`.
+        folder: The folder; it may hold parts of this very table by this very model.
+        parts: How many parts to make, or fewer where the rows do not suffice.
+        smiles_column: The column that holds the molecules.
+        on_error: ``skip`` keeps rows that cannot be read, with the reason; ``raise`` stops.
+        progress: Called with the rows done so far, by all processes, and all rows.
+    """
+    if parts < 1:
+        raise ValueError(f"`parts` must be 1 or more, got {parts}.")
+    folder, table = Path(folder), open_table(source)
+    size = min(BLOCK, -(-table.rows // parts))
+    each = size * -(-table.rows // (parts * size))
+    _check_plan(folder, {
+        "source": [str(table.path.resolve()), table.path.stat().st_size,
+                   table.path.stat().st_mtime_ns],
+        "model": checksum(predictor.network.state_dict()),
+        "decision": [None if t is None else t.tolist()
+                     for t in (predictor.sharpness, predictor.threshold)],
+        "rows per part": each,
+    })  # fmt: skip
+    paths = [folder / f"part-{number:05d}.csv" for number in range(-(-table.rows // each))]
+    for wait in (False, True):  # then what others have in hand, or gave up
+        if all(path.is_file() for path in paths):
+            break
+        for number, blocks in groupby(table.blocks(size), lambda block: block.first // each):
+            path = paths[number]
+            if not path.is_file():
+                with locked(path, wait=wait) as mine:
+                    if mine and not path.is_file():
+                        found = PredictionRows.of_blocks(
+                            predictor, table, blocks, smiles_column=smiles_column, on_error=on_error
+                        )
+                        for _ in found.written(path):
+                            pass
+            if progress is not None:
+                done = sum(path.is_file() for path in paths)
+                progress(min(done * each, table.rows), table.rows)
+    return PredictedParts(tuple(path for path in paths if path.is_file()), table.rows)
+
+
+def _check_plan(folder: Path, plan: dict[str, object]) -> None:
+    """Refuse a folder that holds parts of something else."""
+    path = folder / PLAN
+    with locked(path):
+        if not path.is_file():
+            with replaced(path) as temporary:
+                temporary.write_text(json.dumps(plan), encoding="utf-8")
+            return
+        before = json.loads(path.read_text(encoding="utf-8"))
+        changed = [f"{name} {before.get(name)} → {plan[name]}" for name in plan
+                   if before.get(name) != plan[name]]  # fmt: skip
+        if changed:
+            raise ValueError(
+                f"{folder} holds predictions of something else: {', '.join(changed)}. Choose "
+                "another folder, or delete this one."
+            )

@@ -1,0 +1,37 @@
+"""Several processes that train as one: how they find each other."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import distributed
+
+from lgan.ops import together
+
+__all__ = ["joined"]
+
+
+@contextmanager
+def joined() -> Iterator[bool]:
+    """Train together with the processes that torchrun started beside this one; alone without it.
+
+    Gives whether this process is the one that writes files and speaks.
+
+    Every process reads the data and the state of a run by itself: their folders must be ones that
+    all processes see.
+    """
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1 or distributed.is_initialized():
+        with together.sharing():
+            yield together.rank() == 0
+        return
+    gpus = torch.cuda.is_available()
+    if gpus:
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    distributed.init_process_group("cpu:gloo,cuda:nccl" if gpus else "gloo")
+    try:
+        with together.sharing():
+            yield together.rank() == 0
+            distributed.barrier()  # whoever is ready early waits for files to be written
+    finally:
+        distributed.destroy_process_group()

@@ -1,0 +1,61 @@
+"""Parts of a prediction together are the prediction, and none of them is made twice."""
+
+import csv
+
+import pytest
+
+import molecule_models
+from lgan.predictor import prediction_parts as module
+from lgan.predictor.prediction_parts import predict_in_parts
+from lgan.predictor.prediction_rows import PredictionRows
+
+
+@pytest.fixture
+def table(tmp_path):
+    smiles = [*molecule_models.SMILES, "CCN", "C1CCCC1"]
+    path = tmp_path / "t.csv"
+    path.write_text("smiles,id\n" + "\n".join(f"{smiles[i % 7]},{i}" for i in range(23)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def predictor():
+    return molecule_models.predictor([0, 1, 0, 1, 0])
+
+
+def rows(paths):
+    return [row for path in paths for row in csv.DictReader(path.read_text().splitlines())]
+
+
+@pytest.mark.parametrize(("parts", "files"), [(1, 1), (4, 4), (9, 8)])
+def test_parts_together_are_the_prediction(table, tmp_path, predictor, parts, files):
+    done = predict_in_parts(predictor, table, tmp_path / "out", parts=parts)
+    assert (len(done.paths), done.rows) == (files, 23)
+    whole = PredictionRows.of(predictor, table)
+    expected = [{name: str(value) for name, value in row.items()} for row in whole.rows]
+    assert rows(done.paths) == expected
+    assert "unclosed ring" in expected[3]["error"]
+
+
+def test_finished_parts_are_not_made_again_and_others_are_refused(table, tmp_path, predictor):
+    folder, told = tmp_path / "out", []
+    first = predict_in_parts(predictor, table, folder, parts=4)
+    before = [path.stat().st_mtime_ns for path in first.paths]
+    first.paths[2].unlink()
+    predict_in_parts(predictor, table, folder, parts=4, progress=lambda *n: told.append(n))
+    after = [path.stat().st_mtime_ns for path in first.paths]
+    assert [a == b for a, b in zip(before, after, strict=True)] == [True, True, False, True]
+    assert told[-1] == (23, 23)
+    with pytest.raises(ValueError, match="rows per part 6 → 8"):
+        predict_in_parts(predictor, table, folder, parts=3)
+    other = molecule_models.predictor([0, 1, 1, 1, 0], num_layers=1)
+    with pytest.raises(ValueError, match="predictions of something else: model"):
+        predict_in_parts(other, table, folder, parts=4)
+
+
+def test_a_part_that_fails_is_absent(table, tmp_path, predictor):
+    with pytest.raises(ValueError, match="Row 4 cannot be read"):
+        predict_in_parts(predictor, table, tmp_path / "out", parts=8, on_error="raise")
+    assert [path.name for path in (tmp_path / "out").glob("part*")] == ["part-00000.csv"]
+    with pytest.raises(ValueError, match="`parts` must be 1 or more"):
+        module.predict_in_parts(predictor, table, tmp_path / "out", parts=0)
