@@ -46,7 +46,9 @@ def concatenate(unions: Sequence[GraphUnion]) -> GraphUnion:
         y=torch.cat([u.y for u in unions]),
         num_features=first.num_features,
         num_classes=first.num_classes,
-        node_ptr=torch.cat([u.node_ptr[:-1] + s for u, s in shifted] + [x.new_tensor(starts[-1:])]),
+        node_ptr=torch.cat(
+            [u.node_ptr[:-1] + s for u, s in shifted] + [first.node_ptr.new_tensor(starts[-1:])]
+        ),
         lines=EgoLines(
             num_nodes=starts[-1],
             pair_index=torch.cat([u.lines.pair_index + s for u, s in shifted], 1),
