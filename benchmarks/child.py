@@ -65,7 +65,11 @@ class ChildRun:
 
 
 def run_child(
-    code: str, *arguments: str, threads: int | None = None, timeout: float | None = None
+    code: str,
+    *arguments: str,
+    threads: int | None = None,
+    timeout: float | None = None,
+    python: str = sys.executable,
 ) -> ChildRun:
     """Run Python code in a fresh process.
 
@@ -74,6 +78,7 @@ def run_child(
         arguments: Its ``sys.argv[1:]``.
         threads: Threads it may use; by default as many as this process.
         timeout: Seconds after which it is stopped.
+        python: The interpreter.
     """
     number = str(threads or torch.get_num_threads())
     env = os.environ | {"OMP_NUM_THREADS": number, "MKL_NUM_THREADS": number}
@@ -83,7 +88,7 @@ def run_child(
         begin = time.perf_counter()
         try:
             run = subprocess.run(
-                [sys.executable, "-c", _PROLOGUE + code, *arguments],
+                [python, "-c", _PROLOGUE + code, *arguments],
                 env=env | {"LGAN_BENCH_PEAK": str(peak)},
                 capture_output=True, text=True, timeout=timeout, check=False,
             )  # fmt: skip

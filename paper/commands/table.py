@@ -20,6 +20,8 @@ from paper.commands.rules import rules
 from paper.commands.speed import speed
 from paper.commands.tabular import Format, Records, show
 from paper.missing import read_refusals
+from paper.molecule_table import CSV_COLUMNS as CELL_COLUMNS
+from paper.molecule_table import csv_rows, draw, molecule_grids
 from paper.records import read_runs
 from paper.render import Grid, csv_text
 from paper.searches import read_searches, search_grid
@@ -159,6 +161,39 @@ def recipe(
             "paper.recipe_study`, or name another `--records`."
         )
     show(recipe_grids(rows), form, as_json=as_json)
+
+
+@app.command()
+def molecules(
+    form: Format = None,
+    as_json: options.Json = False,
+    records: Records = Path("results/molecules"),
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw a panel for every set as PNG.")
+    ] = None,
+) -> None:
+    """Molecules, head to head: ours, chemprop, fingerprints and GINE on the same rows.
+
+    Examples: lgan table molecules, lgan table molecules --format csv
+    """
+    from paper.molecules import records as measured
+
+    cells = list(measured(records))
+    if not cells:
+        raise ValueError(
+            f"There is no cell (NAME.jsonl) in {records}. Make some with `python -m "
+            "paper.molecules run`, or name another `--records`."
+        )
+    if plot is not None:
+        draw(cells, plot)
+    if as_json or form == "csv":
+        rows = csv_rows(cells)
+        if as_json:
+            print_json({"rows": [dict(zip(CELL_COLUMNS, row, strict=True)) for row in rows]})
+        else:
+            sys.stdout.write(csv_text(CELL_COLUMNS, rows))
+        return
+    show(molecule_grids(cells), form)
 
 
 @app.command()

@@ -1,0 +1,99 @@
+"""Our side of the table of molecules: members by `lgan train`'s recipe on all rows but the test
+part, the splits of a kind side by side in one program.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lgan.experiment import factory, network_spec, settings_for, with_data_options
+from lgan.graph import GraphUnion
+from lgan.train import OUTSIDE, predict, train_ensembles
+from lgan.train.environment import choose_device, environment, peak_memory
+from lgan.train.folds import choose_groups
+from paper.molecule_sets import DESCRIPTORS, TEST, PreparedSet
+
+__all__ = ["NETWORKS", "networks"]
+
+# By name in the table: the network of the zoo, options, and what is told of whole molecules.
+NETWORKS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
+    "lgan": ("lgan", {}, ()),
+    **{f"lgan+{kind}": ("lgan", {}, (kind,)) for kind in DESCRIPTORS},
+    "lgan+morgan+rdkit2d": ("lgan", {}, DESCRIPTORS),
+    "lgan+rings": ("lgan", {"pair_code": "rings"}, ()),
+    "gine": ("gin", {}, ()),
+}
+
+
+def networks(
+    folder: str,
+    name: str,
+    split: str,
+    seeds: Sequence[int],
+    model: str,
+    members: int,
+    epochs: int | None = None,
+) -> dict[str, Any]:
+    """Train members on every split of a kind, and predict its test part.
+
+    Args:
+        folder: Where the set is prepared.
+        name: The set.
+        split: ``random``, ``scaffold`` or ``ogb``.
+        seeds: Seeds of the split; of ``ogb``, of which there is one, those of the training.
+        model: A name of `NETWORKS`.
+        members: Models of an ensemble, each with another fold of the rest held out; one holds out
+            a tenth.
+        epochs: As the recipe says unless given.
+    """
+    place = choose_device("auto")
+    data = PreparedSet.load(Path(folder), name)
+    network, options, told = NETWORKS[model]
+    union = data.union
+    if told:
+        union = replace(union, graph_x=torch.cat([data.descriptors[kind] for kind in told], 1))
+    if code := options.get("pair_code"):
+        union = replace(union, lines=union.lines.coded(code))
+    union = union.to(place)
+    settings = settings_for(network, "", recipe="default", compress=False, epochs=epochs, **options)
+    programs = [(list(seeds), 0)] if split != "ogb" else [([0], seed) for seed in seeds]
+    tests, train, ask, said = [], [], [], []
+    for splits, seed in programs:
+        parts = [data.parts[split, one] for one in splits]
+        own = with_data_options(settings.with_seed(seed), union)
+        spec = network_spec(network)
+        begin = time.perf_counter()
+        trained = train_ensembles(
+            factory(own, union), union, [_folds(union, part, members, seed) for part in parts],
+            members=members, config=own.training, captured=spec.captured, device=place,
+        )  # fmt: skip
+        train += [(time.perf_counter() - begin) / len(parts)] * len(parts)
+        for part, ensemble in zip(parts, trained, strict=True):
+            tests.append((part == TEST).nonzero()[:, 0])
+            begin = time.perf_counter()
+            out = predict(ensemble.network, union, tests[-1]).cpu()
+            ask.append(time.perf_counter() - begin)
+            answers = union.known_task.link(out.double(), ensemble.scale)
+            said.append(answers.view(members, len(tests[-1]), -1).mean(0).tolist())
+    return {
+        "predictions": said,
+        "train_seconds": train,
+        "predict_seconds": ask,
+        "peak_memory": peak_memory(place),
+        "settings": {**own.about(), **asdict(own.training)},
+        "environment": environment(place),
+    }
+
+
+def _folds(union: GraphUnion, part: Tensor, members: int, seed: int) -> Tensor:
+    """The fold of every row that is not of the test part, as `lgan train` draws them."""
+    inside = (part != TEST).nonzero()[:, 0]
+    number = 10 if members == 1 else max(5, members)
+    fold = torch.full((union.num_graphs,), OUTSIDE)
+    fold[inside] = choose_groups(union.select(inside.to(union.device)), number, seed)[0]
+    return fold
