@@ -12,6 +12,7 @@ from lgan.cli.screen import print_json
 from lgan.train import CVResult
 from lgan.train.selection import RULES
 from paper.ablation import ablation_grid
+from paper.bonds import bond_grids
 from paper.classification import CSV_COLUMNS, Classification
 from paper.commands.explanations import explanations
 from paper.commands.figure3 import figure3
@@ -139,6 +140,29 @@ def ablation(
             "branches=target` and copy its result.json there, or name another `--records`."
         )
     show([ablation_grid(runs, rule)], form, as_json=as_json)
+
+
+@app.command()
+def bonds(
+    form: Format = None,
+    as_json: options.Json = False,
+    records: Records = Path("results/bonds"),
+    plain: Annotated[Path, typer.Option(help="Folder with records without bonds.")] = Path(
+        "results/cv"
+    ),
+) -> None:
+    """What bonds add on sets of molecules, by the rules gin, fair and bagged.
+
+    Example: lgan table bonds --format md
+    """
+    runs = read_runs(records)
+    if not runs:
+        raise ValueError(
+            f"There is no record (NAME.json) in {records}. Make one with `lgan cv MUTAG --model "
+            "lgan-res --edge-features labels --fair` and copy its result.json there, or name "
+            "another `--records`."
+        )
+    show(bond_grids([*runs, *read_runs(plain)]), form, as_json=as_json)
 
 
 @app.command()

@@ -12,6 +12,7 @@ import laws
 import lgan
 from lgan.explain.peers import CONFIG
 from lgan.explain.pyg import EdgeIntegratedGradients, PyGView
+from lgan.zoo import GIN
 
 
 def graph(seed: int = 0, channels: int = 3) -> Data:
@@ -90,3 +91,15 @@ def test_what_the_algorithm_cannot_do_is_refused():
         explainer(view)(data.x, data.edge_index, batch=torch.arange(8) // 4)
     with pytest.raises(ValueError, match="does not support the given explanation settings"):
         explainer(view, edge_mask_type=None, node_mask_type="object")
+
+
+def test_pyg_s_methods_read_features_of_edges():
+    data = Data(
+        x=torch.ones(4, 2),
+        edge_index=torch.tensor([[0, 0, 1, 2, 1, 2, 2, 3], [1, 2, 2, 3, 0, 0, 1, 2]]),
+        edge_attr=torch.tensor([0, 1, 1, 2] * 2),
+    )
+    for model in (lgan.LGAN(2, 4, 2, edge_dim=3), GIN(2, 4, 2, edge_dim=3)):
+        found = lgan.attribute(model.eval(), data, method="gnn-explainer")
+        assert found.edge_scores.shape == (8,)
+        assert float(found.edge_scores.max()) > 0

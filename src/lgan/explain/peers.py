@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lgan.explain.maskable import MaskableGraph
+from lgan.explain.maskable import MaskableGraph, MaskableUnion
 from lgan.explain.masking import dtype_of, num_members
 from lgan.explain.question import Found, Question
 
@@ -39,7 +39,11 @@ def pg_explainer(question: Question, *, epochs: int = 20, lr: float = 0.003) -> 
             for graph, target in zip(question.graphs, question.targets, strict=True):
                 if graph.num_pairs:
                     algorithm.train(
-                        epoch, explainer.model, *_inputs(graph), target=_wanted(graph, target)
+                        epoch,
+                        explainer.model,
+                        *_inputs(graph),
+                        **_edges(graph),
+                        target=_wanted(graph, target),
                     )
         return _edge_masks(question, explainer)
 
@@ -87,7 +91,8 @@ def _edge_masks(question: Question, explainer: Any) -> list[Found]:
     for graph, target in zip(question.graphs, question.targets, strict=True):
         scores = torch.zeros(0)
         if graph.num_pairs:
-            mask = explainer(*_inputs(graph), target=_wanted(graph, target)).edge_mask
+            asked = {**_edges(graph), "target": _wanted(graph, target)}
+            mask = explainer(*_inputs(graph), **asked).edge_mask
             scores = graph.to_pairs(mask.detach())
         found.append(Found(scores.unsqueeze(0)))
     return found
@@ -97,6 +102,12 @@ def _inputs(graph: MaskableGraph) -> tuple[Tensor, Tensor]:
     """Features and edges; PyG's methods want features in columns, categories too."""
     assert graph.x is not None
     return graph.x if graph.x.dim() == 2 else graph.x.unsqueeze(1), graph.edge_index
+
+
+def _edges(graph: MaskableGraph) -> dict[str, Tensor]:
+    """The features of the edges, where there are any."""
+    attr = MaskableUnion.of([graph]).data().edge_attr
+    return {} if attr is None else {"edge_attr": attr}
 
 
 def _wanted(graph: MaskableGraph, target: int) -> Tensor:

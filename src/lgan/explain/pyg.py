@@ -67,19 +67,19 @@ class EdgeIntegratedGradients(ExplainerAlgorithm):  # type: ignore[misc]
             edge_index: Edges.
             target: The class to explain ``[1]``.
             index: Which output to explain; there is one.
-            kwargs: ``batch`` may be given, and then is all zeros.
+            kwargs: ``edge_attr`` may be given, and ``batch``, which then is all zeros.
         """
-        batch = kwargs.pop("batch", None)
+        batch, attr = kwargs.pop("batch", None), kwargs.pop("edge_attr", None)
         if kwargs or (batch is not None and bool((batch != 0).any())) or target.numel() != 1:
             raise ValueError(
-                "`EdgeIntegratedGradients` explains one graph from `x` and `edge_index` alone, "
-                f"got {target.numel()} targets and the arguments {sorted(kwargs)}. "
+                "`EdgeIntegratedGradients` explains one graph from `x`, `edge_index`, `edge_attr` "
+                f"alone, got {target.numel()} targets and the arguments {sorted(kwargs)}. "
                 "Explain the graphs one at a time."
             )
         inner = model
         if isinstance(model, PyGView):
             inner, x = model.model, x if x.is_floating_point() else x.flatten()
-        data = Data(x=x, edge_index=edge_index, num_nodes=x.size(0))
+        data = Data(x=x, edge_index=edge_index, edge_attr=attr, num_nodes=x.size(0))
         found = attribute(
             inner, data, int(target), method="integrated-gradients", path=self.path, of=self.of
         )

@@ -36,11 +36,18 @@ class PyGView(nn.Module):
         self._last = layers[-1:]  # a list, so that the layer is not registered twice
         self._known: tuple[Tensor, MaskableGraph] | None = None
 
-    def forward(self, x: Tensor, edge_index: Tensor, batch: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        batch: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+    ) -> Tensor:
         """Outputs for every graph of a batch; categories may come as a column ``[n, 1]``."""
         x = x if x.is_floating_point() else x.flatten()
-        graph = self._maskable(x, edge_index)
-        data = Data(x=x, edge_index=edge_index, num_nodes=x.size(0), lines=graph.lines)
+        data = Data(x=x, edge_index=edge_index, edge_attr=edge_attr, num_nodes=x.size(0))
+        graph = self._maskable(data)
+        data.lines = graph.lines
         if batch is None:
             batch = edge_index.new_zeros(x.size(0))
         data.batch = batch
@@ -60,12 +67,11 @@ class PyGView(nn.Module):
             hook.remove()
         return out
 
-    def _maskable(self, x: Tensor, edge_index: Tensor) -> MaskableGraph:
+    def _maskable(self, data: Data) -> MaskableGraph:
         """The structure of a graph; kept, since explainers ask for the same graph many times."""
-        if self._known is None or self._known[0] is not edge_index:
+        if self._known is None or self._known[0] is not data.edge_index:
             level = self._last[0].pair_code if self._last else "none"
-            data = Data(x=x, edge_index=edge_index, num_nodes=x.size(0))
-            self._known = (edge_index, MaskableGraph.of(data, pair_code=level))
+            self._known = (data.edge_index, MaskableGraph.of(data, pair_code=level))
         return self._known[1]
 
 

@@ -1,0 +1,76 @@
+"""What bonds add on sets of molecules, from cross-validation records."""
+
+from collections.abc import Sequence
+
+from lgan.zoo import MODELS, KernelSpec
+from paper.cells import CHOICE, Cell, chosen_group, measure
+from paper.classification import MEANING, OPTIMISM
+from paper.missing import NOT_RUN
+from paper.records import Run
+from paper.render import Grid
+from paper.significance import LEVEL, TEST, corrected_t_test
+
+__all__ = ["RULES", "bond_grids"]
+
+RULES = ("gin", "fair", "bagged")
+SETS = ("MUTAG", "PTC_MR", "Mutagenicity")
+# Rows of the records and what they are called with bonds.
+ROWS = {
+    "lgan-res": "lgan-res",
+    "lgan-res + rings": "lgan-res + rings",
+    "gin": "GINE",
+    "wl": "wl with edge labels",
+}
+
+
+def bond_grids(runs: Sequence[Run]) -> list[Grid]:
+    """A table for every rule: models without and with bonds, the difference in brackets.
+
+    Args:
+        runs: Records of ``lgan cv SET --edge-features labels`` and ``none``, see
+            :func:`paper.records.read_runs`.
+    """
+    return [_grid(runs, rule) for rule in RULES]
+
+
+def _grid(runs: Sequence[Run], rule: str) -> Grid:
+    rows = []
+    for row, with_bonds in ROWS.items():
+        plain = [_cell(runs, row, name, rule, bonds=False) for name in SETS]
+        bonded = [_cell(runs, row, name, rule, bonds=True) for name in SETS]
+        rows.append([row, "none", *map(_text, plain)])
+        rows.append([with_bonds, "bonds", *map(_text, bonded, plain)])
+    notes = [OPTIMISM[rule]]
+    if rule == RULES[0]:
+        notes += [
+            "In brackets: the difference to the same model without bonds in points. Both rows have "
+            "the settings of the accuracy table, which were searched for without bonds.",
+            f"▼ below, ▲ above the model without bonds: {TEST}.",
+            CHOICE,
+        ]
+    title = f"Accuracy in percent with and without bonds, rule {rule}: {MEANING[rule]}"
+    return Grid(title, ["model", "edge features", *SETS], rows, notes)
+
+
+def _cell(runs: Sequence[Run], row: str, dataset: str, rule: str, *, bonds: bool) -> Cell | None:
+    kernel = isinstance(MODELS.get(row), KernelSpec)
+    some = [
+        run
+        for run in runs
+        if (run.row, run.dataset) == (row, dataset)
+        and (run.settings.get("edge_features", "none") != "none") == bonds
+    ]
+    if rule == "bagged" and not kernel:
+        some = [run for run in some if rule in run.results]
+    return measure(chosen_group(some), "fair" if rule == "bagged" and kernel else rule)
+
+
+def _text(cell: Cell | None, plain: Cell | None = None) -> str:
+    if cell is None:
+        return NOT_RUN
+    if plain is None or cell.fold_key != plain.fold_key:
+        return str(cell)
+    difference = cell.mean - plain.mean
+    p = corrected_t_test(cell.folds, plain.folds, cell.test_share)
+    mark = "" if p >= LEVEL else " ▼" if difference < 0 else " ▲"
+    return f"{cell} [{difference:+.1f}]{mark}"
