@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint format bench docs slow clean
+.PHONY: demo test lint format bench docs site slow clean
 
 demo: $(READY)
 	$(BIN)/lgan demo
@@ -29,9 +29,14 @@ format: $(READY)
 bench: $(READY)
 	$(BIN)/lgan bench
 
-# Tables of the documents, from the records in results/.
+# Tables and pictures of the documents, from the records in results/.
 docs: $(READY)
 	$(BIN)/python docs/tables.py
+	$(BIN)/python -m docs.pictures
+
+# The documentation as a site, in site/; a broken link or a name without description fails.
+site: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # Set up once; again only when the requirements change.
 $(READY): pyproject.toml constraints.txt

@@ -1,7 +1,7 @@
 """Settings that won a search, by model and data set: ``tuned.json``, from ``results/sweep``.
 
 A winner takes the place of the settings before it where it is ahead with fresh seeds as well, three
-for LGAN and GIN, one for the others; ``docs/reproduction.md`` names those that were not. ``gin``
+for LGAN and GIN, one for the others; ``docs/history.md`` names those that were not. ``gin``
 was not searched for on COLLAB: it has the steps of ``lgan-code`` there and the width of its own
 paper.
 """
