@@ -32,7 +32,7 @@ bench: $(READY)
 # Tables and pictures of the documents, from the records in results/.
 docs: $(READY)
 	$(BIN)/python docs/tables.py
-	$(BIN)/python -m docs.pictures
+	$(BIN)/python -m docs.drawings
 
 # The documentation as a site, in site/; a broken link or a name without description fails.
 site: $(READY)
