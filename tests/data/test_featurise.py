@@ -216,3 +216,18 @@ def test_a_worker_loads_neither_torch_nor_the_library() -> None:
     command = [sys.executable, "-c", program, module.__file__]
     told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     assert told.stdout.strip() == "[]"
+
+
+def test_double_bonds_differ_in_stereo_alone() -> None:
+    cis, trans, unknown = (featurise([text]) for text in ("F/C=C\\F", "F/C=C/F", "FC=CF"))
+    tables = [chunk.bond_table[chunk.bonds] for chunk in (cis, trans, unknown)]
+    assert (tables[0][:, :3] == tables[1][:, :3]).all()
+    assert (tables[0][:, :3] == tables[2][:, :3]).all()
+    assert len({tuple(table[:, 3].tolist()) for table in tables}) == 3
+
+
+def test_charges_and_fragments_stay() -> None:
+    salt = featurise(["CC(=O)[O-].[Na+]"])
+    assert salt.num_atoms.tolist() == [5]
+    assert salt.pair_index.tolist() == [[0, 1, 1], [1, 2, 3]]  # sodium has no bond
+    assert salt.atom_table[salt.atoms][:, 2].tolist() == [0, 0, 0, -1, 1]

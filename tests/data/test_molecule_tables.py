@@ -136,3 +136,10 @@ def test_real_tables_have_the_rows_and_the_unreadable_ones_that_are_known(mirror
             cells = [row["smiles"] for row in csv.DictReader(file)]
         sizes = [Chem.MolFromSmiles(cells[row]).GetNumAtoms() for row in table.molecules.rows]
         assert np.array_equal(np.diff(table.molecules.node_ptr), sizes)
+
+
+def test_stereoisomers_are_told_apart_from_duplicates():
+    smiles = ["C[C@H](N)O", "C[C@@H](N)O", "CC(N)O", "F/C=C/F", "F/C=C/F", "CC"]
+    canonical = read_molecule_table({"smiles": smiles}, targets=[]).molecules.smiles
+    found = count_duplicates(canonical, {})
+    assert (found.molecules, found.rows, found.stereo) == (1, 2, 1)

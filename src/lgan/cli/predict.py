@@ -56,6 +56,22 @@ def predict(
             "is chosen on out-of-fold predictions: accuracy, balanced-accuracy.",
         ),
     ] = None,
+    nearest: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Tell the N training molecules that a molecule is most like, and whether it is "
+            "unlike all.",
+        ),
+    ] = 0,
+    embed: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write what the last layer reads of every row: .npy, or a CSV with a row per row.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -97,6 +113,8 @@ def predict(
         raise typer.BadParameter("`--shards` needs a table and `--output` with a folder.")
     if shards is None and output is not None and output.is_dir():
         raise typer.BadParameter(f"`--output` must be a CSV file, but {output} is a folder.")
+    if shards is not None and (nearest or embed):
+        raise typer.BadParameter("`--nearest` and `--embed` do not go with `--shards`.")
     place = choose_device(device)
 
     from lgan.predictor import load_model
@@ -117,14 +135,36 @@ def predict(
         found = PredictionRows.of(
             predictor, source or smiles, smiles_column=smiles_column, on_error=on_error,
             progress=progress, root=root, mirror=mirror, seed=seed,
-            symmetrise=symmetrise,
+            symmetrise=symmetrise, nearest=nearest,
         )  # fmt: skip
         rows = _written(found, output, keep_all=as_json)
     metrics = found.metrics()
+    if embed is not None:
+        column = {} if smiles_column is None else {"smiles_column": smiles_column}
+        reading = {"root": root, "mirror": mirror, "seed": seed, "symmetrise": symmetrise}
+        _embedded(predictor.embed(source or smiles, **reading, **column), embed)
     if as_json:
         print_json({"rows": rows, "metrics": metrics, "seen": found.known, "failed": found.failed})
         return
     _show(found, rows, metrics, what, output)
+
+
+def _embedded(rows: Any, path: Path) -> None:
+    """Write embeddings, a row for every row of the source; empty where one cannot be read."""
+    import numpy as np
+
+    from lgan.data import replaced
+
+    with replaced(path) as temporary, temporary.open("wb") as file:
+        if path.suffix == ".npy":
+            np.save(file, rows.astype(np.float32))
+        else:
+            names = ",".join(["row", *(f"e{k + 1}" for k in range(rows.shape[1]))])
+            file.write(f"{names}\n".encode())
+            for number, row in enumerate(rows.tolist(), 1):
+                cells = ("" if value != value else f"{value:.6g}" for value in row)
+                file.write(f"{number},{','.join(cells)}\n".encode())
+    note(f"{len(rows):,} embeddings of {rows.shape[1]:,} numbers: {path}")
 
 
 def _in_parts(

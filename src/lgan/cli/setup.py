@@ -155,6 +155,8 @@ def tell_source(found: "ReadSource") -> None:
                 f"{several.molecules:,} molecules occur more than once ({several.rows:,} rows), "
                 f"{several.conflicting:,} of them with different targets; all are kept"
             )
+        if several.stereo:
+            note(f"{several.stereo:,} molecules occur as several stereoisomers; all are kept")
     told = found.encoder.graphs
     if told is not None:
         note(f"{told.width:,} features of whole graphs: {', '.join(told.asked)}")

@@ -1,10 +1,12 @@
 """Tables with molecules in them: which column is the structure, which are the targets."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lgan._optional import require
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.data.molecules import Molecules, Progress, featurise_blocks, featurise_molecules
 from lgan.data.sdf import MOLBLOCK, NAME
@@ -30,11 +32,13 @@ class Duplicates:
         molecules: Different molecules that occur more than once.
         rows: The rows they take.
         conflicting: Molecules among them whose rows differ in a target.
+        stereo: Molecules that occur as several stereoisomers, or with and without marks.
     """
 
     molecules: int
     rows: int
     conflicting: int
+    stereo: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +169,8 @@ def read_molecule_table(
 
 
 def count_duplicates(smiles: Iterable[str], targets: Mapping[str, Sequence[Any]]) -> Duplicates:
-    """Count the molecules that occur in several rows, and those whose targets differ there.
+    """Count the molecules that occur in several rows, those whose targets differ there, and those
+    that occur as several stereoisomers.
 
     Args:
         smiles: The canonical SMILES of every graph.
@@ -173,7 +178,7 @@ def count_duplicates(smiles: Iterable[str], targets: Mapping[str, Sequence[Any]]
 
     Example:
         >>> count_duplicates(["CO", "CO", "C"], {"active": ["1", "0", "1"]})
-        Duplicates(molecules=1, rows=2, conflicting=1)
+        Duplicates(molecules=1, rows=2, conflicting=1, stereo=0)
     """
     groups: dict[str, list[int]] = {}
     for graph, text in enumerate(smiles):
@@ -186,7 +191,21 @@ def count_duplicates(smiles: Iterable[str], targets: Mapping[str, Sequence[Any]]
         )
         for graphs in several
     )
-    return Duplicates(len(several), sum(map(len, several)), conflicting)
+    flat = Counter(_without_stereo(text) for text in groups)
+    stereo = sum(count > 1 for count in flat.values())
+    return Duplicates(len(several), sum(map(len, several)), conflicting, stereo)
+
+
+def _without_stereo(smiles: str) -> str:
+    """The canonical SMILES of a molecule without its stereo marks."""
+    if not any(mark in smiles for mark in "@/\\"):
+        return smiles
+    chem = require("rdkit.Chem")
+    mol = chem.MolFromSmiles(smiles)
+    if mol is None:
+        return smiles
+    chem.RemoveStereochemistry(mol)
+    return str(chem.MolToSmiles(mol))
 
 
 def molecules_of_blocks(

@@ -75,6 +75,7 @@ def contents(found: ReadSource, why: str = "") -> dict[str, Any]:
             "molecules": several.molecules,
             "rows": several.rows,
             "with different targets": several.conflicting,
+            **({"as several stereoisomers": several.stereo} if several.stereo else {}),
         }
     nodes, edges = raw.node_ptr.diff(), _edges(raw)
     return facts | {

@@ -58,6 +58,7 @@ class PredictionRows:
         truth: Targets of the rows, block by block, where the source has their columns.
         answers: What the model said of these rows.
         trained_on: Whether it was trained on these rows.
+        nearest: How many training molecules are told that a molecule is most like.
     """
 
     predictor: Predictor
@@ -70,6 +71,7 @@ class PredictionRows:
     truth: list[Tensor] = field(default_factory=list)
     answers: list[Tensor] = field(default_factory=list)
     trained_on: list[Tensor] = field(default_factory=list)
+    nearest: int = 0
 
     @staticmethod
     def of(
@@ -80,6 +82,7 @@ class PredictionRows:
         on_error: str = "skip",
         progress: Callable[[float], None] | None = None,
         block: int = BLOCK,
+        nearest: int = 0,
         **reading: Any,
     ) -> "PredictionRows":
         """Predict a source.
@@ -91,8 +94,15 @@ class PredictionRows:
             on_error: ``skip`` keeps rows that cannot be read, with the reason; ``raise`` stops.
             progress: Called with the fraction of the rows done.
             block: Rows of a table that are read and predicted at once.
+            nearest: How many training molecules to tell that a molecule is most like, and whether
+                it is unlike all of them.
             reading: Further options of :func:`lgan.data.load_raw`.
         """
+        if nearest and predictor.checkpoint.molecules is None:
+            raise ValueError(
+                "The model keeps no molecules to compare with, which `nearest` asks for: it was "
+                "trained on other graphs. Leave it out, or train on molecules."
+            )
         if on_error not in ("skip", "raise"):
             raise ValueError(f"`on_error` must be 'skip' or 'raise', got {on_error!r}.")
         found = PredictionRows(predictor, [], iter(()))
@@ -101,12 +111,13 @@ class PredictionRows:
             table = open_table(Path(source))
             return PredictionRows.of_blocks(
                 predictor, table, table.blocks(block), smiles_column=smiles_column,
-                on_error=on_error, progress=progress,
+                on_error=on_error, progress=progress, nearest=nearest,
             )  # fmt: skip
+        found.nearest = nearest
         raw = _read(predictor, source, smiles_column, reading)
         cells = _cells(source, raw)
         found.rows = found._all(raw, cells, on_error, tell)
-        found.columns = _renamed(list(cells), predictor.task) + predicted_columns(predictor.task)
+        found.columns = _renamed(list(cells), predictor.task) + found._own
         return found
 
     @staticmethod
@@ -118,12 +129,14 @@ class PredictionRows:
         smiles_column: str | None = None,
         on_error: str = "skip",
         progress: Callable[[float], None] | None = None,
+        nearest: int = 0,
     ) -> "PredictionRows":
         """Predict some blocks of a table of molecules; see `of`."""
         features = _features(predictor, table.path)
         structures = choose_structures(table.names, smiles_column)
-        columns = _renamed(table.names, predictor.task) + predicted_columns(predictor.task)
-        found, tell = PredictionRows(predictor, columns, iter(())), progress or (lambda _: None)
+        found, tell = PredictionRows(predictor, [], iter(())), progress or (lambda _: None)
+        found.nearest = nearest
+        found.columns = _renamed(table.names, predictor.task) + found._own
         read = molecules_of_blocks(blocks, structures, features)
         found.rows = found._streamed(
             read, features, structures, table.rows, table.path.name, on_error, tell
@@ -217,6 +230,24 @@ class PredictionRows:
         yield from self._rows(raw, cells, raw.num_graphs + len(raw.errors), on_error, 0)
         tell(1.0)
 
+    @property
+    def _own(self) -> list[str]:
+        """The columns that come behind those of the source."""
+        near = [f"nearest_{k}{what}" for k in range(1, self.nearest + 1)
+                for what in ("", "_similarity")]  # fmt: skip
+        return [*predicted_columns(self.predictor.task), *near, *(["unlike"] if near else [])]
+
+    def _near(self, raw: RawGraphs) -> list[Row]:
+        """For every molecule the training molecules it is most like, and whether it is unlike."""
+        rows = []
+        for near in self.predictor.neighbours(raw, self.nearest):
+            row: Row = {"unlike": "yes" if self.predictor.is_unlike(near) else ""}
+            for k, one in enumerate(near, 1):
+                row |= {f"nearest_{k}": one.smiles or ""}
+                row |= {f"nearest_{k}_similarity": round(one.similarity, 4)}
+            rows.append(row)
+        return rows
+
     def _targets(self, columns: Mapping[str, Sequence[Any]]) -> tuple[str, ...]:
         wanted = self.predictor.task.targets
         return wanted if all(target in columns for target in wanted) else ()
@@ -258,15 +289,17 @@ class PredictionRows:
             self.trained_on.append(known)
         place = {row: graph for graph, row in enumerate(raw.rows.tolist())}
         said = _said(self.predictor, members)
-        names = self.columns[: len(self.columns) - len(predicted_columns(self.predictor.task))]
-        blank = dict.fromkeys(predicted_columns(self.predictor.task), "")
+        near = self._near(raw) if self.nearest and raw.num_graphs else [{}] * raw.num_graphs
+        names = self.columns[: len(self.columns) - len(self._own)]
+        blank = dict.fromkeys(self._own, "")
         for row in range(count):
             given = {new: cells[old][row] for old, new in zip(cells, names, strict=True)}
             if row not in place:
                 yield {**given, **blank, "error": reasons.get(row, "no graph")}
                 continue
             graph = place[row]
-            yield {**given, **blank, **said[graph], "seen": "yes" if seen[graph] else ""}
+            also = {"seen": "yes" if seen[graph] else "", **near[graph]}
+            yield {**given, **blank, **said[graph], **also}
 
 
 def _said(predictor: Predictor, members: Tensor) -> list[Row]:

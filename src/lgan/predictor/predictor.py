@@ -1,7 +1,7 @@
 """A trained model and all that turns a source into predictions."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -225,16 +225,29 @@ class Predictor:
         """
         if count < 1:
             raise ValueError(f"`count` must be 1 or more, got {count}.")
-        known, raw = self._molecules(), _told(self.read(source, **reading))
+        self._molecules()  # before the source is read
+        raw = _told(self.read(source, **reading))
         placed: list[list[Neighbour] | None] = [None] * (raw.num_graphs + len(raw.errors))
+        for row, near in zip(raw.rows.tolist(), self.neighbours(raw, count), strict=True):
+            placed[row] = near
+        return placed
+
+    def neighbours(self, raw: RawGraphs, count: int) -> list[list[Neighbour]]:
+        """The training molecules that molecules which were read are most like."""
+        known = self._molecules()
         near = nearest_of(fingerprints(raw), known.bits, count)
-        for row, values, places in zip(raw.rows.tolist(), *(t.tolist() for t in near), strict=True):
-            placed[row] = [
+        return [
+            [
                 Neighbour(value, known.smiles[k] if known.smiles else None,
                           labels_of(known, k, self.task))
                 for value, k in zip(values, places, strict=True)
-            ]  # fmt: skip
-        return placed
+            ]
+            for values, places in zip(*(t.tolist() for t in near), strict=True)
+        ]  # fmt: skip
+
+    def is_unlike(self, near: Sequence[Neighbour]) -> bool:
+        """Whether a molecule is unlike all of the training, by those it is most like."""
+        return near[0].similarity < self._molecules().unlike_below - ROUNDING
 
     def unlike(self, source: Any, **reading: Any) -> NDArray[np.bool_]:
         """Whether every molecule is unlike all of the training ``[n]``: less similar to the nearest
