@@ -1,5 +1,6 @@
 """`lgan demo`: the main job on generated data."""
 
+import shlex
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,14 +12,14 @@ import typer
 from lgan.cli import options
 from lgan.cli.screen import activity, console, epoch_progress, print_json, table
 from lgan.cli.setup import output_folder
-from lgan.data import load, load_raw
-from lgan.experiment import Reading, factory, network_spec, prepare, settings_for
+from lgan.data import load
+from lgan.experiment import Reading, factory, network_spec, settings_for, stored_model
 from lgan.experiment.explain import explainer_of, report_of
+from lgan.experiment.source import ReadSource
 from lgan.explain.gallery import choose_for_gallery
 from lgan.explain.report import confusion_tables
 from lgan.ops.ahead import compile_layer, layer_is_compiled
-from lgan.train import TrainConfig, cross_validate, predict, train_one
-from lgan.train.checkpoint import Checkpoint
+from lgan.train import TrainConfig, cross_validate, predict, train_ensemble
 
 __all__ = ["demo"]
 
@@ -29,6 +30,7 @@ SHOWN = {
 }
 
 EXPLAINED = 12
+MODEL = "model.safetensors"
 
 
 def demo(
@@ -93,6 +95,8 @@ def demo(
     told = f"which edges decided, in pictures: {report}" if drawn else (
         "for a report of which edges decided: pip install 'lgan[plot]'"
     )  # fmt: skip
+    if drawn:
+        told += f"\nask the model on a page of its own: lgan app {shlex.quote(str(folder / MODEL))}"
     console.print(told, soft_wrap=True, highlight=False, markup=False)
 
 
@@ -116,22 +120,15 @@ def _explain(folder: Path, report: Path, *, epochs: int, folds: int, seed: int) 
     settings = settings_for(
         "lgan-res", "triangles", hidden=16, num_layers=3, epochs=epochs, iterations=0, seed=seed
     )
-    raw, union = load_raw("triangles", seed=seed), prepare(settings, reading=Reading(seed=seed))
+    found = ReadSource.of(settings, "triangles", Reading(seed=seed))
+    raw, union = found.raw, found.union
     fold = torch.arange(union.num_graphs) // 2 % folds
-    trained = train_one(factory(settings, union), union, folds=fold, config=settings.training)
-    held_out = (fold == 0).nonzero().flatten()
-    stored = Checkpoint(
-        model=settings.model,
-        options=settings.options,
-        in_channels=union.num_features,
-        hidden_channels=settings.hidden,
-        out_channels=union.num_classes,
-        dataset=settings.dataset,
-        features=settings.features,
-        state=trained.state,
-        info={**trained.info, "compress": settings.compress, "held_out_graphs": held_out.tolist()},
+    trained = train_ensemble(
+        factory(settings, union), union, members=1, folds=fold, config=settings.training
     )
-    stored.save(folder / "model.safetensors")
+    held_out = (fold == 0).nonzero().flatten()
+    stored = stored_model(settings, found, trained)
+    stored.save(folder / MODEL)
     explainer = explainer_of(stored, settings.dataset, seed=seed)
     probability = predict(explainer.model, union).softmax(-1)
     chosen = choose_for_gallery(probability, raw.y, EXPLAINED, among=held_out)
