@@ -1,5 +1,6 @@
 """The page of `lgan app` in headless Chromium, driven by selenium."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -75,11 +76,17 @@ class Page:
         field.clear()
         field.send_keys(words)
 
-    def draw(self, x: float, y: float) -> None:
-        """Click into the editor, at a place from its middle."""
-        ActionChains(self.driver).move_to_element_with_offset(
-            self.find("#editor"), int(x), int(y)
-        ).click().perform()
+    def draw(self, x: int, y: int, *, click: bool = True) -> None:
+        """Go to a place of the editor, in pixels from its corner, and click there."""
+        editor = self.find("#editor")
+        left, top = x - editor.size["width"] // 2, y - editor.size["height"] // 2
+        actions = ActionChains(self.driver).move_to_element_with_offset(editor, left, top)
+        (actions.click() if click else actions).perform()
+
+    def keys(self, *keys: str) -> None:
+        """Press keys one after another, wherever the focus or the mouse is."""
+        for key in (letter for word in keys for letter in word):
+            ActionChains(self.driver).send_keys(key).perform()
 
     def answered(self, smiles: str | None = None) -> str:
         """The headline of the prediction, once prediction and explanation are there."""
@@ -96,8 +103,6 @@ class Page:
 
     def requests(self) -> list[str]:
         """Addresses that were asked for since the last call."""
-        import json
-
         sent = []
         for entry in self.driver.get_log("performance"):
             message = json.loads(entry["message"])["message"]

@@ -41,7 +41,7 @@ def trained(kind: str) -> Checkpoint:
     else:
         raw = load_raw("triangles").select(range(40))
     members = 1 if kind == "graphs" else 5
-    settings = settings_for("lgan", raw.name, hidden=8, num_layers=2, epochs=2, iterations=2)
+    settings = settings_for("lgan", raw.name, hidden=8, num_layers=2, epochs=2, iterations=40)
     found = ReadSource.of_graphs(settings, raw, raw.known_task.kind)
     fold = torch.arange(found.union.num_graphs) % 5
     union = found.union

@@ -12,7 +12,7 @@ export function h(name, attributes = {}, ...children) {
     else if (key in made && !svg && key !== "list" && key !== "role") made[key] = value;
     else made.setAttribute(key, value === true ? "" : value);
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return made;
 }
 

@@ -1,0 +1,101 @@
+"""`lgan app` from the command line: what it needs, where it listens, how it ends."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from importlib import import_module
+
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+
+from lgan.app.server import listen, next_free
+
+
+def busy_port() -> tuple[socket.socket, int]:
+    held = listen("127.0.0.1", 0)
+    return held, held.getsockname()[1]
+
+
+def test_a_missing_extra_is_named_before_any_work(lgan, monkeypatch, tmp_path):
+    def missing(name):
+        if name == "uvicorn":
+            raise ImportError(name)
+        return import_module(name)
+
+    monkeypatch.setattr("lgan._optional.import_module", missing)
+    ran = lgan("app", tmp_path / "no.safetensors")
+    assert ran.code == 1
+    assert "pip install 'lgan[app]'" in ran.err
+
+
+def test_a_busy_port_is_told_with_the_next_free_one(lgan, tmp_path):
+    held, port = busy_port()
+    with held:
+        ran = lgan("app", tmp_path / "no.safetensors", "--port", port)
+        assert ran.code == 2
+        assert f"Port {port} is busy" in ran.err
+        assert f"--port {next_free('127.0.0.1', port)}" in ran.err
+
+
+def test_without_a_port_the_next_free_one_is_taken(lgan, tmp_path, monkeypatch):
+    held, port = busy_port()
+    monkeypatch.setattr("lgan.cli.page.PORT", port)
+    with held:
+        ran = lgan("app", tmp_path / "no.safetensors")
+    assert f"port {port} is busy; taking" in ran.err
+    assert "no checkpoint" in ran.err
+    assert ran.code == 1
+
+
+def test_a_short_token_is_refused(lgan, tmp_path):
+    ran = lgan("app", tmp_path / "no.safetensors", "--token", "short")
+    assert ran.code == 2
+    assert "16 characters" in ran.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_it_serves_and_ends_with_ctrl_c(host, tmp_path):
+    from lgan.data import load_raw
+    from lgan.experiment import factory, settings_for, stored_model
+    from lgan.experiment.source import ReadSource
+    from lgan.train import train_ensemble
+
+    raw = load_raw(["CCO", "CCC", "CCN", "CC"] * 5, targets={"y": ["a", "b", "b", "a"] * 5})
+    settings = settings_for("lgan", raw.name, hidden=8, num_layers=2, epochs=1, iterations=1)
+    found = ReadSource.of_graphs(settings, raw, "binary")
+    trained = train_ensemble(
+        factory(settings, found.union), found.union, members=1, config=settings.training
+    )
+    model = tmp_path / "model.safetensors"
+    stored_model(settings, found, trained).save(model)
+    command = [sys.executable, "-m", "lgan.cli", "app", str(model), "--port", "0", "--no-browser"]
+    process = subprocess.Popen(
+        [*command, "--host", host], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "COLUMNS": "200"},
+    )  # fmt: skip
+    try:
+        line = process.stdout.readline().strip()
+        assert line.startswith(f"page: http://{host}:")
+        assert ("#token=" in line) == (host != "127.0.0.1")
+        address = line.split()[1].split("#")[0].replace("0.0.0.0", "127.0.0.1")
+        for _ in range(50):
+            try:
+                with urllib.request.urlopen(address, timeout=5) as answer:
+                    assert answer.status == 200
+                break
+            except OSError:
+                time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=20)
+        assert process.returncode == 130
+        assert "Traceback" not in told
+        assert told.strip().endswith("Stopped.")
+    finally:
+        process.kill()
