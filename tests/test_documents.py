@@ -77,3 +77,13 @@ def test_the_rule_fair_is_never_described_without_its_limit(name):
     text = (ROOT / name).read_text()
     assert "inner hold-out" in text
     assert re.search(r"settings.{0,120}searched for on these very folds", text)
+
+
+def test_messages_in_the_error_index_are_those_of_the_program():
+    files = (ROOT / "src" / "lgan").rglob("*.py")
+    source = re.sub(r'"\s*\n\s*f?"', "", "\n".join(path.read_text() for path in files))
+    rows = (ROOT / "docs" / "errors.md").read_text().partition("| it says |")[2]
+    said = re.findall(r"^\| (.+?) \|", rows.partition("|---|---|---|")[2], flags=re.MULTILINE)
+    assert len(said) > 5
+    pieces = [piece.strip() for line in said for piece in line.split("…")]
+    assert [piece for piece in pieces if piece not in source] == []
