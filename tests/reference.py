@@ -147,17 +147,22 @@ def conv(
             if (source, target) in arcs and (target, source) not in arcs:
                 z = z + (x[source] - x[target]) @ layer.direction.ends.weight[:, branch]
                 z = z + layer.direction.alone.weight[0, branch]
-        for node in pair:
-            for source, target in arcs:
-                if (target, source) in arcs or node not in (source, target):
-                    continue
-                flows = x.new_ones(1)
-                if edges is not None:
-                    both = edges[min(source, target), max(source, target)]
-                    flows = torch.cat([flows, both.to(x.dtype)])
-                flow = flows @ layer.direction.flow.weight[:, branch]
-                z = z + (flow if node == source else -flow)
         return z
+
+    def flow(node: int) -> Tensor:
+        assert arcs is not None
+        assert layer.direction is not None
+        total = x.new_zeros(width)
+        for source, target in arcs:
+            if (target, source) in arcs or node not in (source, target):
+                continue
+            each = x.new_ones(1)
+            if edges is not None:
+                pair = (min(source, target), max(source, target))
+                each = torch.cat([each, edges[pair].to(x.dtype)])
+            along = each @ layer.direction.flow.weight
+            total = total + (along if node == source else -along)
+        return total
 
     rows = []
     for t in range(len(graph)):
@@ -172,6 +177,8 @@ def conv(
         hidden = _mapped(_fused(layer, T, S), layer.fuse)
         if layer.residual is not None:
             hidden = hidden + x[t] @ layer.residual.weight
+        if arcs is not None:
+            hidden = hidden + flow(t)
         rows.append(hidden)
     hidden = NORMS[layer.norm.kind](torch.stack(rows), layer.norm.scale, layer.norm.shift).relu()
     out = _mapped(hidden, layer.out)

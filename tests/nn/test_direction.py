@@ -1,6 +1,7 @@
 """The direction of arcs, from `edge_index` to the layer: the equations, laws, twins, refusals."""
 
 import copy
+import hashlib
 
 import networkx as nx
 import pytest
@@ -227,6 +228,40 @@ def test_what_directions_tell_apart():
     assert _told_apart(ring, both, 5)
     assert not _told_apart(ring, [(v, u) for u, v in ring], 5)  # the same graph
     assert _told_apart([(0, 1), (0, 2), (0, 3)], [(1, 0), (2, 0), (3, 0)], 4)
+
+
+def _refined(arcs: list[list[int]], nodes: int) -> list[object]:
+    """Colour refinement of a directed graph: a node sees the colours of its neighbours and which
+    way the arcs between them go."""
+    listed, colour = {(u, v) for u, v in arcs}, dict.fromkeys(range(nodes), "")
+    for _ in range(nodes):
+        seen = {
+            t: sorted(
+                (colour[p], (t, p) in listed, (p, t) in listed)
+                for p in range(nodes)
+                if (t, p) in listed or (p, t) in listed
+            )
+            for t in range(nodes)
+        }
+        words = {t: repr((colour[t], seen[t])) for t in range(nodes)}
+        colour = {t: hashlib.sha256(word.encode()).hexdigest() for t, word in words.items()}
+    return sorted(colour.values())
+
+
+def test_target_pairs_separate_what_refinement_of_directed_graphs_does():
+    nodes = 4
+    model = _model(features=False, num_layers=4, branches="target", norm="none").eval()
+    drawn = [_arcs(nodes, seed, 0.15 + 0.02 * (seed % 20)) for seed in range(60)]
+    x = torch.ones(nodes, 3, dtype=torch.float64)
+    transform = EgoLineGraph(directed=True)
+    data = [transform(Data(x=x, edge_index=arcs, num_nodes=nodes)) for arcs in drawn]
+    with torch.no_grad():
+        outputs = model(Batch.from_data_list(data))
+    colours = [_refined(arcs.T.tolist(), nodes) for arcs in drawn]
+    for a in range(len(drawn)):
+        for b in range(a):
+            gap = float((outputs[a] - outputs[b]).abs().max())
+            assert (gap > 1e-9) == (colours[a] != colours[b]), (drawn[a], drawn[b], gap)
 
 
 def test_explanations_read_directions():

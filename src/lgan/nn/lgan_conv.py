@@ -148,7 +148,7 @@ class LGANConv(nn.Module):
         self.edge = None
         if edge_dim is not None:
             self.edge = Linear(edge_channels(edge_dim), both, bias=False)
-        self.direction = Direction(in_channels, both, edge_dim) if directed else None
+        self.direction = Direction(in_channels, both, width, edge_dim) if directed else None
         self.gate = Linear(2 * width, width) if fusion == "gate" else None
         biased = norm != "batch"
         self.fuse = Linear(both if fusion == "concat" else width, width, bias=biased)
@@ -220,6 +220,8 @@ class LGANConv(nn.Module):
         hidden = self._fuse(both.asinh() if self.squash else both)
         if self.residual is not None:
             hidden = hidden + self.residual(x)
+        if self.direction is not None:
+            hidden = hidden + self.direction.of_nodes(lines, hidden.dtype)
         hidden = self.norm(hidden, weight)
         out: Tensor = self.out_norm(self.out(hidden), weight)
         return out
@@ -294,7 +296,6 @@ class LGANConv(nn.Module):
             return ops.linear_sum(a, lines, width)
         table, code = self._offsets(lines, a.dtype), lines.pair_rows
         if self.direction is not None:
-            a = a + self.direction.of_nodes(lines, a.dtype, columns)
             turned = self.direction.of_pairs(x, lines, a.dtype, columns)
             if table is not None and code is not None:
                 table = table.index_select(-2, code)
