@@ -65,7 +65,9 @@ def networks(
     tests, train, ask, said = [], [], [], []
     for splits, seed in programs:
         parts = [data.parts[split, one] for one in splits]
-        own = with_data_options(settings.with_seed(seed), union)
+        inside = sum(int((part != TEST).sum()) for part in parts) // len(parts)
+        own = settings.with_seed(seed)
+        own = with_data_options(replace(own, training=own.training.sized(inside)), union)
         spec = network_spec(network)
         begin = time.perf_counter()
         trained = train_ensembles(

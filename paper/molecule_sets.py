@@ -13,6 +13,7 @@ from torch import Tensor
 
 from lgan.data import Encoder, GraphFeatures, RawGraphs, load_raw
 from lgan.data.cache import load_tensors, save_tensors
+from lgan.data.graph_features import morgan
 from lgan.data.load import with_target
 from lgan.data.split_words import scaffolds
 from lgan.graph import GraphUnion
@@ -83,7 +84,9 @@ class PreparedSet:
         task = Task.from_json(json.loads(about["task"]))
         splits = [(split, int(seed)) for split, seed in json.loads(about["splits"])]
         parts = tensors.pop("parts")
-        descriptors = {kind: tensors.pop(kind).float() for kind in DESCRIPTORS}
+        packed = tensors.pop("morgan").numpy()
+        unpacked = torch.from_numpy(np.unpackbits(packed, axis=1)).float()
+        descriptors = {"morgan": unpacked, "rdkit2d": tensors.pop("rdkit2d").float()}
         return PreparedSet(
             name=name,
             bits=tensors.pop("bits"),
@@ -112,11 +115,10 @@ def prepare(molecules: Path, folder: Path, names: Sequence[str]) -> None:
         tensors = {
             **encoder.encode(raw, compress=False).tensors(),
             "parts": parts,
-            "bits": morgan_bits(raw),
+            "bits": packed_morgan(raw, BITS),
+            "morgan": packed_morgan(raw),
+            "rdkit2d": GraphFeatures.fit(raw, ("rdkit2d",)).encode(raw).half(),
         }
-        for kind in DESCRIPTORS:
-            made = GraphFeatures.fit(raw, (kind,)).encode(raw)
-            tensors[kind] = made.to(torch.uint8 if kind == "morgan" else torch.float16)
         about = {"task": json.dumps(encoder.task.to_json()), "splits": json.dumps(splits)}
         with (folder / f"{name}.csv").open("w", newline="") as table:
             _write(table, raw)
@@ -204,11 +206,9 @@ def ogb_parts(groups: Sequence[str], rows: Tensor, unread: Sequence[int]) -> Ten
     return torch.tensor([part_of[row] for row in rows.tolist()])
 
 
-def morgan_bits(raw: RawGraphs) -> Tensor:
-    """Morgan fingerprints for the forests, eight bits to a byte ``[G, 256]``."""
-    from lgan.data.graph_features import morgan
-
-    return torch.from_numpy(np.packbits(morgan(raw, radius=RADIUS, bits=BITS), axis=1))
+def packed_morgan(raw: RawGraphs, bits: int = 1024) -> Tensor:
+    """Morgan fingerprints, eight bits to a byte ``[G, bits / 8]``."""
+    return torch.from_numpy(np.packbits(morgan(raw, radius=RADIUS, bits=bits), axis=1))
 
 
 def _write(file: object, raw: RawGraphs) -> None:
