@@ -28,6 +28,8 @@ def test_the_wheel_is_the_package_alone(built):
     assert {name.split("/")[0].split("-")[0] for name in wheel} == {"lgan"}
     assert "lgan/experiment/tuned.json" in wheel
     assert "lgan/py.typed" in wheel
+    vendor = "lgan/app/static/vendor/openchemlib"
+    assert {"lgan/app/static/index.html", f"{vendor}.js", f"{vendor}.LICENSE.txt"} <= set(wheel)
     assert not any("/tests/" in name or name.endswith((".nbi", ".nbc", ".pyc")) for name in wheel)
 
 

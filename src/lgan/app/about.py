@@ -31,8 +31,11 @@ def about_model(predictor: Predictor, limits: Limits) -> dict[str, Any]:
     stored, task = predictor.checkpoint, predictor.task
     info, known = stored.info, stored.out_of_fold
     metric = str(info.get("metric", task.default_metric.name))
+    several = len(task.targets) > 3  # names that would fill the top of the page
     facts: dict[str, Any] = {
-        "name": f"{', '.join(task.targets)}" if stored.dataset not in DATASETS else stored.dataset,
+        "name": stored.dataset
+        if several or stored.dataset in DATASETS
+        else ", ".join(task.targets),
         "dataset": stored.dataset,
         "kind": task.kind,
         "targets": list(task.targets),

@@ -19,7 +19,7 @@ from lgan.predictor.conformal import prediction_sets
 from lgan.predictor.explaining import explain_graphs, explained_item, explained_output_of
 from lgan.predictor.prediction_rows import PredictionRows
 
-__all__ = ["ALPHA", "explained", "plain_picture", "predicted", "strict_json"]
+__all__ = ["ALPHA", "explained", "explained_value", "plain_picture", "predicted", "strict_json"]
 
 # Share of truths that intervals and sets of classes may miss.
 ALPHA = 0.1
@@ -43,7 +43,7 @@ def predicted(predictor: Predictor, subjects: Subjects, *, details: bool) -> dic
         behind: list[dict[str, Any] | None] = [None] * len(rows)
         for graph, row in enumerate(raw.rows.tolist()):
             one = raw if raw.num_graphs == 1 else raw.select([graph])
-            behind[row] = _details(predictor, replace(one, errors=()), members[:, [graph]])
+            behind[row] = _details(predictor, one, members[:, [graph]])
         answer["details"] = behind
     return strict_json(answer)  # type: ignore[no-any-return]
 
@@ -157,7 +157,6 @@ def _details(predictor: Predictor, raw: RawGraphs, members: Tensor) -> dict[str,
         [ends] = predictor.intervals(members, ALPHA).tolist()
         told["interval"] = dict(zip(task.targets, ends, strict=True))
     if predictor.checkpoint.molecules is not None:
-        [near] = predictor.nearest(raw.select([0]), NEIGHBOURS)
-        told["nearest"] = [vars(one) for one in near or []]
-        told["unlike"] = bool(predictor.unlike(raw)[0])
+        [near] = predictor.neighbours(raw, NEIGHBOURS)
+        told |= {"nearest": [vars(one) for one in near], "unlike": predictor.is_unlike(near)}
     return told

@@ -41,8 +41,8 @@ def _draw(picture: Picture, drawer: Any) -> Any:
     options.fixedBondLength = 42 * SHARP
     options.maxFontSize = 18 * SHARP
     options.highlightBondWidthMultiplier = 8
-    options.annotationFontScale = 0.75
-    options.setAnnotationColour((0.0, 0.0, 0.0, 1.0))
+    options.annotationFontScale = 0.8
+    options.setBondNoteColour((0.0, 0.0, 0.0))
     mol = chem.Mol(picture.molecule.mol)
     if picture.numbers:
         for pair, score in zip(picture.pairs, picture.scores, strict=True):

@@ -2,7 +2,7 @@
 
 import { ask, get, upload, watch } from "./api.js";
 import { EXAMPLES } from "./examples.js";
-import { h, later, percent, picture, say } from "./dom.js";
+import { h, later, number, percent, picture, say } from "./dom.js";
 import { headline, prediction } from "./prediction.js";
 import { why } from "./why.js";
 
@@ -210,9 +210,10 @@ export class Ask {
     this.near.hidden = !details.nearest;
     if (!details.nearest) return;
     const cards = details.nearest.map((one) => {
-      const labels = Object.entries(one.labels).map(([name, value]) => `${name}: ${value ?? "unknown"}`).join(", ");
+      const all = Object.entries(one.labels).map(([name, value]) => `${name}: ${typeof value === "number" ? number(value) : value ?? "unknown"}`);
+      const labels = all.slice(0, 3).join(", ") + (all.length > 3 ? ` and ${all.length - 3} more` : "");
       return h("button", {
-        type: "button", className: "neighbour", disabled: !one.smiles, title: one.smiles ?? "kept back", onclick: () => this.open(one.smiles),
+        type: "button", className: "neighbour", disabled: !one.smiles, title: [one.smiles ?? "kept back", ...all].join("\n"), onclick: () => this.open(one.smiles),
       }, h("span", { className: "thumb" }), h("span", {}, labels || "label kept back"), h("span", { className: "soft" }, `${percent(one.similarity)} similar`));
     });
     this.near.replaceChildren(h("h2", {}, "Most similar in training"), h("div", { className: "three" }, cards));
