@@ -106,6 +106,7 @@ def call_in_child(
     *,
     memory_limit: int | None = None,
     timeout: float | None = None,
+    threads: int | None = None,
 ) -> ChildRun:
     """Call a function in a fresh process.
 
@@ -114,10 +115,11 @@ def call_in_child(
         arguments: Plain values to call it with.
         memory_limit: Bytes of data it may hold.
         timeout: Seconds after which it is stopped.
+        threads: Threads it may use; by default as many as this process.
     """
     code = "from benchmarks.child import serve; serve()"
     limit = str(memory_limit or 0)
-    run = run_child(code, function, json.dumps(arguments), limit, timeout=timeout)
+    run = run_child(code, function, json.dumps(arguments), limit, timeout=timeout, threads=threads)
     if run.problem:
         return run
     result = json.loads(run.output.splitlines()[-1])

@@ -24,52 +24,43 @@ _CHEMPROP = "from chemprop.cli.main import main; main()"
 _VERSION = "import importlib.metadata as m; print(m.version('chemprop'), m.version('torch'))"
 
 
-def chemprop(folder: str, name: str, split: str, seed: int, members: int) -> dict[str, Any]:
-    """Train an ensemble of chemprop with its defaults on one split, and predict its test part with
-    the first model and with all.
+def chemprop(folder: str, name: str, split: str, seed: int, member: int) -> dict[str, Any]:
+    """Train one model of chemprop with its defaults on one split, and predict its test part.
 
-    The epoch of every model is chosen by chemprop on the validation part.
-
-    Returns:
-        By number of members: predictions, seconds and memory; and the versions.
+    Its epoch is chosen by chemprop on the validation part. Ensembles are models of other seeds,
+    whose predictions are averaged, as its own are.
     """
     python = os.environ.get(PEER_PYTHON)
     if python is None:
         raise ValueError(f"Set {PEER_PYTHON} to an interpreter that has chemprop 2.3.1.")
     data = PreparedSet.load(Path(folder), name)
-    task, part = data.union.known_task, data.parts[split, seed]
+    task = data.union.known_task
     with TemporaryDirectory(prefix="lgan-chemprop-") as place:
         work = Path(place)
-        test = _tables(data.table, part.tolist(), work)
+        test = _tables(data.table, data.part(split, seed).tolist(), work)
+        usual = ["--smiles-columns", "smiles", "--accelerator", "cpu", "--num-workers", "0"]
         trained = run_child(
-            _CHEMPROP, "train", "-i", str(work / "all.csv"), "-o", str(work / "model"),
+            _CHEMPROP, "train", "-i", str(work / "all.csv"), "-o", str(work / "model"), *usual,
             "-t", "classification" if task.classes else "regression",
-            "--smiles-columns", "smiles", "--target-columns", *task.targets,
-            "--splits-column", "split", "--ensemble-size", str(members),
+            "--target-columns", *task.targets, "--splits-column", "split",
             "--metrics", "roc" if task.classes else "rmse",
-            "--pytorch-seed", str(seed), "--accelerator", "cpu", "--num-workers", "0",
-            python=python,
+            "--pytorch-seed", str(1000 * member + seed), python=python,
         )  # fmt: skip
         if trained.problem:
             raise RuntimeError(f"chemprop train {trained.problem}")
-        found = {}
-        for count in sorted({1, members}):
-            models = [str(work / "model" / f"model_{k}" / "best.pt") for k in range(count)]
-            said = run_child(
-                _CHEMPROP, "predict", "-i", str(test), "-o", str(work / "said.csv"),
-                "--smiles-columns", "smiles", "--model-paths", *models,
-                "--accelerator", "cpu", "--num-workers", "0", python=python,
-            )  # fmt: skip
-            if said.problem:
-                raise RuntimeError(f"chemprop predict {said.problem}")
-            found[str(count)] = {
-                "predictions": _said(work / "said.csv", task.targets),
-                "train_seconds": trained.seconds * count / members,
-                "predict_seconds": said.seconds,
-                "peak_memory": trained.memory,
-            }
+        said = run_child(
+            _CHEMPROP, "predict", "-i", str(test), "-o", str(work / "said.csv"), *usual,
+            "--model-paths", str(work / "model" / "model_0" / "best.pt"), python=python,
+        )  # fmt: skip
+        if said.problem:
+            raise RuntimeError(f"chemprop predict {said.problem}")
+        predictions = _said(work / "said.csv", task.targets)
     version, torch = run_child(_VERSION, python=python).output.split()
-    return {"members": found, "settings": {"chemprop": version, "torch": torch}}
+    return {
+        "predictions": predictions, "train_seconds": trained.seconds,
+        "predict_seconds": said.seconds, "peak_memory": trained.memory,
+        "settings": {"chemprop": version, "torch": torch},
+    }  # fmt: skip
 
 
 def forest(folder: str, name: str, split: str, seed: int, model: str) -> dict[str, Any]:
@@ -90,7 +81,7 @@ def forest(folder: str, name: str, split: str, seed: int, model: str) -> dict[st
     y = data.union.y.numpy()
     y = (y[:, None] if y.ndim == 1 else y).astype(float)
     y[y < 0] = np.nan if task.has_classes else y[y < 0]
-    test = (data.parts[split, seed] == TEST).numpy()
+    test = (data.part(split, seed) == TEST).numpy()
     kinds: dict[tuple[str, bool], Any] = {
         ("rf", True): RandomForestClassifier,
         ("rf", False): RandomForestRegressor,

@@ -71,6 +71,10 @@ class PreparedSet:
     bits: Tensor
     table: Path
 
+    def part(self, split: str, seed: int) -> Tensor:
+        """The part of every molecule; of ogbg-molhiv's split there is one for all seeds."""
+        return self.parts[split, 0 if split == "ogb" else seed]
+
     @staticmethod
     def load(folder: Path, name: str) -> "PreparedSet":
         """What :func:`prepare` wrote."""

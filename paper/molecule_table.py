@@ -71,8 +71,8 @@ def molecule_grids(cells: Sequence[dict[str, Any]]) -> list[Grid]:
     notes = [
         "Seconds to train one ensemble on one split / seconds to predict its test part / peak "
         "memory of the process in MiB. Ours trains the splits of a kind side by side and counts "
-        "an equal part of that time for each. Chemprop predicts by its command line, from its "
-        "start to its end; of the ensemble, its first model counts as the model alone.",
+        "an equal part of that time for each. Chemprop is timed from the start of its "
+        "command to its end, and of an ensemble the times of its models are added.",
         "Machines: " + "; ".join(machines) + ".",
         *_missing(known),
     ]

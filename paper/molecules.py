@@ -12,6 +12,7 @@ that the environment variable LGAN_CHEMPROP_PYTHON names.
 import argparse
 import json
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import torch
 
 from benchmarks.child import call_in_child
 from lgan._version import __version__
+from lgan.data import replaced
 from lgan.train.environment import environment
 from paper.molecule_networks import NETWORKS
 from paper.molecule_peers import FORESTS, link
@@ -28,6 +30,7 @@ from paper.molecule_sets import SEEDS, SETS, TEST, PreparedSet, prepare
 __all__ = ["records", "run"]
 
 RECORDS = Path("results/molecules")
+Cell = tuple[str, str, str, int]
 MODELS = (*NETWORKS, "chemprop", *FORESTS)
 
 
@@ -39,9 +42,19 @@ def records(folder: Path = RECORDS) -> Iterator[dict[str, Any]]:
 
 
 def run(
-    folder: Path, output: Path, sets: list[str], models: list[str], members: list[int], seeds: int
+    folder: Path,
+    output: Path,
+    sets: list[str],
+    models: list[str],
+    members: list[int],
+    *,
+    seeds: int = 3,
+    processes: int = 1,
 ) -> None:
     """Measure the cells that no record beside ``output`` holds yet.
+
+    What the peers do model by model is kept below ``folder`` as it is done, so that a run that was
+    stopped loses no more than the models it was at.
 
     Args:
         folder: Where the sets are prepared.
@@ -50,62 +63,112 @@ def run(
         models: Models.
         members: Sizes of ensembles; forests have one.
         seeds: Trainings on the split of ogbg-molhiv.
+        processes: Models of peers at a time, each with one thread.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
     done = {_key(row) for row in records(output.parent)}
-    for name in sets:
-        for split in SETS[name][2]:
-            for model in models:
-                asked = [1] if model in FORESTS else members
-                left = [n for n in asked if (name, split, model, n) not in done]
-                for row in _cells(folder, name, split, model, left, seeds):
-                    with output.open("a") as file:
-                        file.write(json.dumps(row) + "\n")
-                    shown = [round(score, 4) for score in row["scores"]]
-                    print(*_key(row), shown, row["train_seconds"], flush=True)
+    cells = [
+        (name, split, model, count)
+        for name in sets
+        for split in SETS[name][2]
+        for model in models
+        for count in ([1] if model in FORESTS else members)
+        if (name, split, model, count) not in done
+    ]
+    with ThreadPoolExecutor(processes) as pool:
+        units = _Units(folder, pool)
+        waiting = [
+            (cell, each, units.of(cell, each))
+            for cell in cells
+            for each in [_seeds(cell[1], seeds)]
+        ]
+        for cell, each, parts in waiting:
+            ran = _joined(parts) if parts else _network(folder, cell, each)
+            row = _row(folder, cell, each, ran)
+            with output.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+            print(*cell, [round(s, 4) for s in row["scores"]], row["train_seconds"], flush=True)
 
 
-def _cells(
-    folder: Path, name: str, split: str, model: str, members: list[int], seeds: int
-) -> Iterator[dict[str, Any]]:
-    """Measured cells, one for each number of members."""
-    each = list(range(seeds)) if split == "ogb" else list(SEEDS)
-    where = {"folder": str(folder), "name": name, "split": split}
-    if not members:
-        return
-    if model in NETWORKS:
-        for count in members:
-            told = {**where, "seeds": each, "model": model, "members": count}
-            ran = _called("paper.molecule_networks:networks", told)
-            yield _row(folder, name, split, model, count, each, ran)
-        return
-    function = "paper.molecule_peers:" + ("chemprop" if model == "chemprop" else "forest")
-    for_all = {"members": max(members)} if model == "chemprop" else {"model": model}
-    ran_each = [_called(function, {**where, "seed": seed, **for_all}) for seed in each]
-    for count in members:
-        own = [ran["members"][str(count)] for ran in ran_each] if model == "chemprop" else ran_each
-        ran = {key: [one[key] for one in own] for key in own[0]}
-        ran |= {"settings": ran_each[0]["settings"], "peak_memory": max(ran["peak_memory"])}
-        yield _row(folder, name, split, model, count, each, ran)
+def _seeds(split: str, trainings: int) -> list[int]:
+    return list(range(trainings)) if split == "ogb" else list(SEEDS)
+
+
+def _network(folder: Path, cell: Cell, seeds: list[int]) -> dict[str, Any]:
+    name, split, model, members = cell
+    told = {"folder": str(folder), "name": name, "split": split, "model": model}
+    return _called("paper.molecule_networks:networks", {**told, "seeds": seeds, "members": members})
+
+
+class _Units:
+    """Models of peers, each trained once, for whichever cells need it."""
+
+    def __init__(self, folder: Path, pool: ThreadPoolExecutor) -> None:
+        self.folder = folder
+        self.pool = pool
+        self.asked: dict[Path, Future[dict[str, Any]]] = {}
+
+    def of(self, cell: Cell, seeds: list[int]) -> list[list[Future[dict[str, Any]]]]:
+        """The models of a cell, by seed; none for networks of ours."""
+        name, split, model, members = cell
+        if model in NETWORKS:
+            return []
+        return [
+            [self._asked(name, split, model, seed, k) for k in range(members)] for seed in seeds
+        ]
+
+    def _asked(
+        self, name: str, split: str, model: str, seed: int, member: int
+    ) -> Future[dict[str, Any]]:
+        path = self.folder / "units" / f"{name}-{split}-{model}-{seed}-{member}.json"
+        told = {"folder": str(self.folder), "name": name, "split": split, "seed": seed}
+        told |= {"member": member} if model == "chemprop" else {"model": model}
+        function = "chemprop" if model == "chemprop" else "forest"
+        if path not in self.asked:
+            self.asked[path] = self.pool.submit(
+                _unit, f"paper.molecule_peers:{function}", told, path
+            )
+        return self.asked[path]
+
+
+def _unit(function: str, arguments: dict[str, Any], path: Path) -> dict[str, Any]:
+    """What a peer's model said, from its file where it is there."""
+    if not path.exists():
+        ran = _called(function, arguments)
+        path.parent.mkdir(exist_ok=True)
+        with replaced(path) as temporary:
+            temporary.write_text(json.dumps(ran))
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
+
+
+def _joined(units: list[list[Future[dict[str, Any]]]]) -> dict[str, Any]:
+    """Ensembles of a cell from their models: predictions averaged, times added."""
+    done = [[unit.result() for unit in own] for own in units]
+    return {
+        "predictions": [np.mean([u["predictions"] for u in own], axis=0).tolist() for own in done],
+        "train_seconds": [sum(unit["train_seconds"] for unit in own) for own in done],
+        "predict_seconds": [sum(unit["predict_seconds"] for unit in own) for own in done],
+        "peak_memory": max(unit["peak_memory"] for own in done for unit in own),
+        "settings": done[0][0]["settings"],
+    }
 
 
 def _called(function: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    ran = call_in_child(function, arguments)
+    ran = call_in_child(function, arguments, threads=None if "networks" in function else 1)
     if ran.problem:
         raise RuntimeError(f"{arguments} {ran.problem}")
     return {"peak_memory": ran.memory, **ran.result}
 
 
-def _row(
-    folder: Path, name: str, split: str, model: str, members: int, seeds: list[int],
-    ran: dict[str, Any],
-) -> dict[str, Any]:  # fmt: skip
+def _row(folder: Path, cell: Cell, seeds: list[int], ran: dict[str, Any]) -> dict[str, Any]:
+    name, split, model, members = cell
     data = PreparedSet.load(folder, name)
     task = data.union.known_task
     metric = task.metric("roc-auc" if task.classes else "rmse")
     scores, rows = [], []
     for seed, said in zip(seeds, ran["predictions"], strict=True):
-        part = data.parts[split, 0 if split == "ogb" else seed]
+        part = data.part(split, seed)
         answers = np.asarray(said) if model in NETWORKS else link(said, classes=task.has_classes)
         scores.append(metric(data.union.y[part == TEST].numpy(), answers))
         rows.append(torch.bincount(part, minlength=3).tolist())
@@ -120,7 +183,7 @@ def _row(
     }  # fmt: skip
 
 
-def _key(row: dict[str, Any]) -> tuple[str, str, str, int]:
+def _key(row: dict[str, Any]) -> Cell:
     return row["dataset"], row["split"], row["model"], row["members"]
 
 
@@ -135,6 +198,7 @@ def main() -> None:
     parser.add_argument("--models", default="lgan")
     parser.add_argument("--members", default="1,5")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--processes", type=int, default=1)
     given = parser.parse_args()
     sets = given.sets.split(",")
     if given.what == "prepare":
@@ -146,7 +210,8 @@ def main() -> None:
     if unknown:
         parser.error(f"Expected sets of {', '.join(SETS)} and models of {', '.join(MODELS)}, "
                      f"got {unknown[0]!r}.")  # fmt: skip
-    run(given.folder, given.output, sets, models, members, given.seeds)
+    how = {"seeds": given.seeds, "processes": given.processes}
+    run(given.folder, given.output, sets, models, members, **how)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -102,7 +103,7 @@ def test_cells_are_scored_written_and_shown(sets, monkeypatch, tmp_path):
     monkeypatch.setattr(molecules, "_called", called)
     output = tmp_path / "cells.jsonl"
     for _ in range(2):  # the second time everything is there
-        molecules.run(sets, output, ["Numbers", "Labels"], ["lgan", "rf"], [1], 3)
+        molecules.run(sets, output, ["Numbers", "Labels"], ["lgan", "rf"], [1])
     lines = [json.loads(line) for line in output.read_text().splitlines()]
     assert [(row["dataset"], row["split"], row["model"], row["members"]) for row in lines] == [
         (name, "random", model, 1) for name in ("Numbers", "Labels") for model in ("lgan", "rf")
@@ -128,6 +129,29 @@ def test_cells_are_scored_written_and_shown(sets, monkeypatch, tmp_path):
     assert cost.rows[1][1].endswith("/ 1")  # MiB
     assert "Numbers random" not in cost.notes[-1].partition("; ")[0]
     assert "chemprop on FreeSolv random" in cost.notes[-1]
+
+
+def test_ensembles_of_a_peer_average_models_that_are_trained_once(sets, monkeypatch, tmp_path):
+    asked = []
+
+    def called(function, arguments):
+        asked.append((arguments["seed"], arguments["member"]))
+        rows = [[float(arguments["member"])]] * 6
+        return {"predictions": rows, "train_seconds": 2.0, "predict_seconds": 1.0,
+                "peak_memory": 5 + arguments["member"], "settings": {}}  # fmt: skip
+
+    monkeypatch.setattr(molecules, "_called", called)
+    shutil.rmtree(sets / "units", ignore_errors=True)
+    for name, members in (("a.jsonl", [1, 3]), ("b/b.jsonl", [3])):
+        molecules.run(sets, tmp_path / name, ["Numbers"], ["chemprop"], members, processes=2)
+    assert sorted(asked) == [(seed, member) for seed in (0, 1, 2) for member in range(3)]
+    one, three = (json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines())
+    data = PreparedSet.load(sets, "Numbers")
+    truth = data.union.y[data.part("random", 0) == TEST].numpy()
+    for row, said in ((one, 0.0), (three, 1.0)):
+        assert row["scores"][0] == pytest.approx(np.sqrt(np.mean((truth - said) ** 2)), abs=1e-5)
+    assert (one["train_seconds"], three["train_seconds"]) == ([2] * 3, [6] * 3)
+    assert (one["peak_memory"], three["peak_memory"]) == (5, 7)
 
 
 def test_a_mark_says_which_side_is_significantly_better():
