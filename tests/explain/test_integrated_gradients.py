@@ -59,6 +59,27 @@ def test_scores_of_a_polynomial_are_those_found_by_hand():
     assert found.triangles.shape == (3, 0)
 
 
+def test_scores_from_drawn_baselines_are_the_mean_over_them():
+    path = Data(x=torch.ones(4, 1), edge_index=torch.tensor([[0, 1, 2], [1, 2, 3]]))
+    drawn = Path(baseline="drawn", baselines=6)
+    found = attribute(Products(), path, target=1, of="logit", path=drawn, seed=2)
+    starts = drawn.starts(3, torch.Generator().manual_seed(2))
+    expected, outputs = [], []
+    for a, b, c in torch.stack(starts).tolist():
+        expected.append([1.5 * (1 - a) * (1 + b), 1.5 * (1 - b) * (1 + a), c - 1])
+        outputs.append(3 * a * b - c)
+    assert found.edge_scores.tolist() == pytest.approx(torch.tensor(expected).mean(0).tolist())
+    assert found.baseline_output == pytest.approx(sum(outputs) / 6)
+    assert found.complete
+
+
+def test_triangles_of_drawn_baselines_hold_all_that_passes_through_them():
+    model = speaks_through_triangles_alone()
+    found = attribute(model, graph(), target=1, path=Path(baseline="drawn"))
+    assert found.complete
+    assert float(found.triangle_scores.sum()) == pytest.approx(found.undirected()[1].sum().item())
+
+
 @pytest.mark.parametrize("options", [{}, {"residual": True}, {"comb": "linear"}])
 def test_scores_are_complete_and_symmetric(options):
     data, model = graph(), network(**options)
@@ -278,8 +299,6 @@ def test_a_model_on_weighted_messages_is_explained():
 def test_wrong_settings_are_refused():
     with pytest.raises(ValueError, match=r"class from 0 to 1, got 2. Leave it out"):
         attribute(network(), graph(), target=2)
-    with pytest.raises(ValueError, match="`baseline` must be 'empty', got 'mean'"):
-        Path(baseline="mean")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="`of` must be one of log-odds, logit, number, got 'odds'"):
         attribute(network(), graph(), of="odds")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="need two classes or more"):

@@ -36,3 +36,7 @@ def test_wrong_settings_are_refused():
         Path(tolerance=0)
     with pytest.raises(ValueError, match="`max_steps` must be `steps` or more, got 8 and 32"):
         Path(max_steps=8)
+    with pytest.raises(ValueError, match="`baseline` must be one of empty, drawn, got 'half'"):
+        Path(baseline="half")
+    with pytest.raises(ValueError, match="`baselines` must be an even number, 2 or more, got 3"):
+        Path(baselines=3)

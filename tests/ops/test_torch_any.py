@@ -66,3 +66,47 @@ def test_masked_sums_are_differentiable_in_values_and_mask(sums):
     a = torch.randn(9, 4).double().requires_grad_()
     mask = torch.rand(36).double().requires_grad_()
     assert torch.autograd.gradcheck(lambda a, m: sums(a, _masked(m)[1], 2), (a, mask))
+
+
+@pytest.mark.parametrize("relu", [True, False])
+@pytest.mark.parametrize("coded", [True, False])
+@pytest.mark.parametrize("leading", [((), ()), ((), (3,)), ((3,), ()), ((3,), (3,))])
+def test_compiled_masked_sums_and_their_gradients_are_those_of_plain_operations(
+    relu, coded, leading
+):
+    values, masks = leading
+    for width in (2, 4):  # both branches, and the target branch alone
+        a = torch.randn(*values, 9, 4).double().requires_grad_()
+        table = torch.randn(*values, 5, 4).double().requires_grad_()
+        mask = torch.rand(*masks, 36).double().requires_grad_()
+        found = []
+        for backend in ("torch", "numba"):
+            lines, masked = _masked(mask)
+            code = torch.arange(lines.num_pairs, dtype=torch.int32) % 5
+            options = {"table": table, "code": code} if coded else {}
+            with ops.backend(backend):
+                out = ops.ego_sum(a, masked, width, relu=relu, **options)
+            wanted = [a, mask, *([table] if coded else [])]
+            weight = torch.arange(out.numel()).double().cos().view_as(out)
+            found.append([out, *torch.autograd.grad((out * weight).sum(), wanted)])
+        for plain, compiled in zip(*found, strict=True):
+            torch.testing.assert_close(compiled, plain, rtol=1e-12, atol=1e-12)
+
+
+def test_the_compiled_maximum_and_its_gradient_are_those_of_plain_operations():
+    ptr = torch.tensor([0, 3, 3, 7])
+    for models in ((), (2,)):
+        x = torch.randint(-2, 1, (*models, 8, 5)).double().requires_grad_()  # many are equal
+        found = []
+        for backend in ("torch", "numba"):
+            with ops.backend(backend):
+                out = ops.segment_max(x, ptr)
+            found.append([out, *torch.autograd.grad(out.square().sum(), x)])
+        for plain, compiled in zip(*found, strict=True):
+            torch.testing.assert_close(compiled, plain, rtol=0, atol=1e-15)
+    near = torch.tensor([[3.0], [3.0000005], [2.9]], requires_grad=True)
+    ops.segment_max(near, torch.tensor([0, 3])).sum().backward()
+    assert near.grad.flatten().tolist() == [0.5, 0.5, 0]
+    x = torch.zeros(3, 2)
+    x[1, 0] = torch.nan
+    assert ops.segment_max(x, torch.tensor([0, 3])).isnan().tolist() == [[True, False]]

@@ -127,6 +127,7 @@ def attribute(  # type: ignore[misc]  # the forms above leave the options out
             seed=seed,
             samples=samples,
             path=path,
+            ends=ends,
         )
         found = [
             Attribution.of_found(

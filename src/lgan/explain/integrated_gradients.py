@@ -9,7 +9,8 @@ baseline, and the straight path :math:`m_e(\alpha) = \alpha`:
     \sum_e s_e = f(1) - f(0)
 
 A triangle is there to the degree :math:`m_{uv} m_{uw} m_{vw}`. The part of the integral that goes
-through this product is the score of the triangle.
+through this product is the score of the triangle. From another baseline :math:`b` the path is
+:math:`b + \alpha (1 - b)`; see :class:`lgan.explain.Path`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,29 +45,66 @@ CHUNK = 1 << 16
 
 def integrated_gradients(question: Question) -> list[Found]:
     """Scores of the edges of several graphs, computed together; members share the path."""
-    found: list[Found] = []
-    members = max(num_members(question.model), 1)
-    for union in unions(question.graphs, question.path.steps * members):
-        wanted = question.targets[len(found) : len(found) + len(union.graphs)]
-        found += [integral.found() for integral in _integrate(question, union, wanted)]
-    return found
+    draw = torch.Generator().manual_seed(question.seed)
+    ends = question.ends or outputs_at_ends(question.model, question.graphs)
+    asked: list[Integral] = []
+    for graph, target, (low, high) in zip(
+        question.graphs, question.targets, (each.unbind(1) for each in ends), strict=True
+    ):
+        for start in question.path.starts(graph.num_pairs, draw):
+            known = {1.0: high} if bool(start.any()) else {0.0: low, 1.0: high}
+            asked.append(Integral(question, graph, target, known, start))
+    members, done = max(num_members(question.model), 1), 0
+    for union in unions([each.graph for each in asked], question.path.steps * members):
+        _integrate(question, union, asked[done : done + len(union.graphs)])
+        done += len(union.graphs)
+    each = len(asked) // max(len(question.graphs), 1)  # paths of a graph
+    return [_joined(asked[i : i + each]) for i in range(0, len(asked), each)]
+
+
+def _joined(integrals: Sequence["Integral"]) -> Found:
+    """The mean over the paths of a graph."""
+    found = [integral.found() for integral in integrals]
+    if len(found) == 1:
+        return found[0]
+    starts = torch.stack([integral.values(0.0)[:, 0] for integral in integrals])
+    return Found(
+        pairs=torch.stack([each.pairs for each in found]).mean(0),
+        sides=torch.stack([each.sides for each in found if each.sides is not None]).mean(0),
+        baseline=starts.mean(0),
+        sums=True,
+        steps=sum(each.steps for each in found),
+    )
 
 
 class Integral:
-    """What is known so far of the integral of one graph."""
+    """What is known so far of the integral of one graph, along one path."""
 
-    def __init__(self, question: Question, graph: MaskableGraph, target: int) -> None:
+    def __init__(
+        self,
+        question: Question,
+        graph: MaskableGraph,
+        target: int,
+        outputs: dict[float, Tensor] | None = None,
+        start: Tensor | None = None,
+    ) -> None:
         self.question = question
         self.graph = graph
         self.target = target
-        self.outputs: dict[float, Tensor] = {}  # by point of the path, each [K, C]
+        self.outputs = outputs or {}  # by point of the path, each [K, C]
+        start = torch.zeros(graph.num_pairs) if start is None else start
+        self.start = start.to(graph.edge_index.device, dtype_of(question.model))  # [P]
         self.panels: list[Panel] = []
         self.steps = 0
 
-    def value(self, *points: float) -> Tensor:
-        """What is explained, the mean over members, at points where the outputs are known."""
+    def values(self, *points: float) -> Tensor:
+        """What is explained, by member, at points where the outputs are known ``[K, S]``."""
         outputs = torch.stack([self.outputs[point] for point in points], 1)
-        return self.question.values(outputs, self.target).mean(0)
+        return self.question.values(outputs, self.target)
+
+    def value(self, *points: float) -> Tensor:
+        """The same, the mean over members ``[S]``."""
+        return self.values(*points).mean(0)
 
     def next_panels(self) -> list[tuple[float, float]]:
         """Panels to look at next; none where the integral is good enough, or can be no better."""
@@ -92,10 +130,8 @@ class Integral:
         )
 
 
-def _integrate(question: Question, union: MaskableUnion, targets: Sequence[int]) -> list[Integral]:
+def _integrate(question: Question, union: MaskableUnion, going: list[Integral]) -> None:
     """Attempt after attempt, until every graph adds up or has all the steps it may have."""
-    integrals = [Integral(question, g, t) for g, t in zip(union.graphs, targets, strict=True)]
-    going = integrals
     while going:
         asked = [integral.next_panels() for integral in going]
         todo = [(i, panels) for i, panels in zip(going, asked, strict=True) if panels]
@@ -104,7 +140,6 @@ def _integrate(question: Question, union: MaskableUnion, targets: Sequence[int])
         going = [integral for integral, _ in todo]
         if going:
             _look(question, union, todo)
-    return integrals
 
 
 def _look(
@@ -114,17 +149,21 @@ def _look(
 ) -> None:
     """Evaluate panels of all graphs of a union, each its own ones, in one pass."""
     model, path = question.model, question.path
-    fresh = [sorted({e for p in panels for e in p} - set(i.outputs)) for i, panels in todo]
-    outputs = _outputs(model, union, _side_by_side(fresh, model, union))  # [K, S, B, C]
-    for b, ((integral, _), points) in enumerate(zip(todo, fresh, strict=True)):
-        integral.outputs |= dict(zip(points, outputs[:, :, b].unbind(1), strict=False))
+    start = torch.cat([integral.start for integral, _ in todo])  # [P]
+    ends = [{0.0, 1.0} if path.fixed else {e for p in panels for e in p} for _, panels in todo]
+    fresh = [sorted(e - set(i.outputs)) for e, (i, _) in zip(ends, todo, strict=True)]
+    if any(fresh):
+        alpha = _side_by_side(fresh, model, union)
+        outputs = _outputs(model, union, alpha, start)  # [K, S, B, C]
+        for b, ((integral, _), points) in enumerate(zip(todo, fresh, strict=True)):
+            integral.outputs |= dict(zip(points, outputs[:, :, b].unbind(1), strict=False))
 
     rule, weights = path.rule()
-    weights = weights.to(outputs)
+    weights = weights.to(start)
     inside = [[low + (high - low) * x for low, high in p for x in rule.tolist()] for _, p in todo]
     alpha = _side_by_side(inside, model, union)
     target = torch.tensor([integral.target for integral, _ in todo], device=alpha.device)
-    by_pair, by_entry = _gradients(question, union, alpha, target)  # [K, S, P], [K, S, M]
+    by_pair, by_entry = _gradients(question, union, alpha, start, target)  # [K, S, P], [K, S, M]
     parts = zip(
         todo,
         by_pair.split(torch.diff(union.pair_ptr).tolist(), 2),
@@ -139,8 +178,8 @@ def _look(
         )
         for k, (low, high) in enumerate(wanted):
             width = high - low
-            rise = integral.value(low, high).diff()
-            gap = float(width * scores[k].mean(0).sum() - rise)
+            rise = 0.0 if path.fixed else float(integral.value(low, high).diff())
+            gap = float(width * scores[k].mean(0).sum()) - rise
             integral.panels.append(Panel(low, high, width * scores[k], width * sides[k], gap))
         integral.steps += count if integral.graph.num_pairs else 0
 
@@ -155,26 +194,34 @@ def _side_by_side(
 
 
 @torch.no_grad()
-def _outputs(model: nn.Module, union: MaskableUnion, alpha: Tensor) -> Tensor:
+def _outputs(model: nn.Module, union: MaskableUnion, alpha: Tensor, start: Tensor) -> Tensor:
     """Outputs at points of the path ``[S, B]``, as ``[K, S, B, C]``."""
     found = [
-        masked_outputs(model, union, _by_member(model, piece[:, union.pair_graph]))
+        masked_outputs(model, union, _by_member(model, _mask(piece, union, start)))
         for piece in _pieces(model, alpha, union)
     ]
     return as_members(torch.cat(found, -3), num_members(model))
 
 
+def _mask(alpha: Tensor, union: MaskableUnion, start: Tensor) -> Tensor:
+    """The masks ``[S, P]`` at points of the path ``[S, B]``."""
+    return torch.lerp(start, torch.ones_like(start), alpha[:, union.pair_graph])
+
+
 def _gradients(
-    question: Question, union: MaskableUnion, alpha: Tensor, target: Tensor
+    question: Question, union: MaskableUnion, alpha: Tensor, start: Tensor, target: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Changes along the path by pair ``[K, S, P]``, and by triangle entry ``[K, S, M]``."""
     by_pair, by_entry = [], []
+    speed, sides = 1 - start, union.batch.lines.entry_pairs
     for piece in _pieces(question.model, alpha, union):
-        mask = _by_member(question.model, piece[:, union.pair_graph])
-        pairs, sides = _mask_gradients(question, union, mask, target)
-        by_pair.append(pairs)
-        # The product of three equal masks alpha changes by 3 alpha² along the path.
-        by_entry.append(sides * (3 * piece[:, union.entry_graph] ** 2))
+        mask = _mask(piece, union, start)
+        pairs, entries = _mask_gradients(question, union, _by_member(question.model, mask), target)
+        by_pair.append(pairs * speed)
+        # How fast the product of the three masks of a triangle changes along the path.
+        a, b, c = (mask[:, side] for side in sides)
+        fast = speed[sides[0]] * b * c + speed[sides[1]] * a * c + speed[sides[2]] * a * b
+        by_entry.append(entries * fast)
     return torch.cat(by_pair, 1), torch.cat(by_entry, 1)
 
 
@@ -236,8 +283,8 @@ def outputs_at_ends(model: nn.Module, graphs: Sequence[MaskableGraph]) -> list[T
     """Outputs for every graph without edges and with all ``[K, 2, C]``."""
     found: list[Tensor] = []
     for union in unions(graphs, 2 * max(num_members(model), 1)):
-        ends = [[0.0, 1.0]] * len(union.graphs)
-        found += _outputs(model, union, _side_by_side(ends, model, union)).unbind(2)
+        ends = _side_by_side([[0.0, 1.0]] * len(union.graphs), model, union)
+        found += _outputs(model, union, ends, ends.new_zeros(union.num_pairs)).unbind(2)
     return found
 
 

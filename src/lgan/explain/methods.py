@@ -69,8 +69,8 @@ def _consensus(question: Question) -> list[Found]:
     may credit the one that comes last alone. The second sees both, but neither of two parts that
     can stand in for each other.
     """
-    integral = integrated_gradients(replace(question, path=SHORT))
-    ends = outputs_at_ends(question.model, question.graphs)
+    ends = question.ends or outputs_at_ends(question.model, question.graphs)
+    integral = integrated_gradients(replace(question, path=SHORT, ends=ends))
     found = []
     for i, (one, other) in enumerate(zip(integral, removal.leave_one_out(question), strict=True)):
         both = (one.pairs + other.pairs) / 2

@@ -1,7 +1,7 @@
 """How an integral along the path from the baseline to the graph is taken."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -9,7 +9,7 @@ from torch import Tensor
 
 __all__ = ["Baseline", "Panel", "Path", "worst"]
 
-Baseline = Literal["empty"]
+Baseline = Literal["empty", "drawn"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,10 @@ class Path:
         max_steps: Points at which no further panel is cut.
         tolerance: Gap that is good enough, as a share of the difference to explain.
         order: Points of one panel. ``order=steps`` is the plain rule on the whole path.
-        baseline: ``"empty"``, the graph without edges.
+        baseline: Where paths begin: ``"empty"``, the graph without edges; ``"drawn"``, several
+            graphs that have half of the edges each, drawn in pairs, the second with the edges that
+            the first lacks. Scores are then the mean over these, and so is what they start from.
+        baselines: How many are drawn.
     """
 
     steps: int = 32
@@ -34,6 +37,7 @@ class Path:
     tolerance: float = 0.01
     order: int = 2
     baseline: Baseline = "empty"
+    baselines: int = 8
 
     def __post_init__(self) -> None:
         if self.order < 1 or self.steps < self.order or self.steps % self.order:
@@ -47,8 +51,34 @@ class Path:
             )
         if not self.tolerance > 0:
             raise ValueError(f"`tolerance` must be positive, got {self.tolerance}.")
-        if self.baseline != "empty":
-            raise ValueError(f"`baseline` must be 'empty', got {self.baseline!r}.")
+        if self.baseline not in get_args(Baseline):
+            known = ", ".join(get_args(Baseline))
+            raise ValueError(f"`baseline` must be one of {known}, got {self.baseline!r}.")
+        if self.baselines < 2 or self.baselines % 2:
+            raise ValueError(
+                f"`baselines` must be an even number, 2 or more, got {self.baselines}: they are "
+                "drawn in pairs."
+            )
+
+    def starts(self, pairs: int, draw: torch.Generator) -> list[Tensor]:
+        """Masks ``[P]`` at which paths begin.
+
+        Example:
+            >>> first, second = Path(baseline="drawn", baselines=2).starts(4, torch.Generator())
+            >>> (first + second).tolist()
+            [1.0, 1.0, 1.0, 1.0]
+        """
+        if self.baseline == "empty":
+            return [torch.zeros(pairs)]
+        kept = [
+            (torch.rand(pairs, generator=draw) < 0.5).float() for _ in range(self.baselines // 2)
+        ]
+        return [mask for one in kept for mask in (one, 1 - one)]
+
+    @property
+    def fixed(self) -> bool:
+        """Whether there is no room to cut any panel, so that nobody asks which is worst."""
+        return self.max_steps < self.steps + 2 * self.order
 
     def first(self) -> list[tuple[float, float]]:
         """The panels of the first attempt."""

@@ -46,6 +46,8 @@ class Question:
         seed: Fixes what is drawn.
         samples: Orders of the players that are drawn where there are too many for all.
         path: How integrals are taken.
+        ends: Outputs for every graph without edges and with all ``[K, 2, C]``, where they are
+            known.
     """
 
     model: nn.Module
@@ -59,6 +61,7 @@ class Question:
     seed: int = 0
     samples: int = 32
     path: Path = field(default_factory=Path)
+    ends: Sequence[Tensor] = ()
 
     def values(self, outputs: Tensor, targets: Tensor | int) -> Tensor:
         """What is explained, of outputs ``[*, S, C]``: ``[*, S]``."""

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from lgan import ops
 
-__all__ = ["Readout", "check_readout", "grouped_max", "readout", "readout_names", "skip_cat"]
+__all__ = ["Readout", "check_readout", "readout", "readout_names", "skip_cat"]
 
 Readout = Literal["sum", "mean", "max"]
 
@@ -46,28 +46,16 @@ def readout(x: Tensor, ptr: Tensor, multiplicity: Tensor, reduce: Readout) -> Te
     Shapes:
         ``x``: ``[*, n, F]``; result: ``[*, B, F]``.
     """
-    graphs = ptr.numel() - 1
     if reduce == "max":
-        place = torch.arange(x.size(-2), device=x.device)
-        graph = torch.searchsorted(ptr[1:], place, right=True)  # nodes beyond the last: a spare row
-        return grouped_max(x, graph, graphs + 1)[..., :graphs, :]
-    if reduce == "mean":
-        total = ops.segment_sum(torch.ones_like(x[..., :1]).detach(), multiplicity, ptr)
-        return ops.segment_sum(x, multiplicity, ptr) / total.clamp(min=1)
-    return ops.segment_sum(x, multiplicity, ptr)
+        return ops.segment_max(x, ptr)
+    total = ops.segment_sum(x, multiplicity, ptr)
+    return _mean(total, ptr, multiplicity) if reduce == "mean" else total
 
 
-def grouped_max(x: Tensor, group: Tensor, groups: int) -> Tensor:
-    """The maximum over the rows of every group, 0 where there are none.
-
-    Shapes:
-        ``x``: ``[*, n, F]``; ``group``: ``[n]``; result: ``[*, groups, F]``.
-    """
-    # From -inf, which is the largest of nothing: torch would take a 0 for one more row.
-    least = x.new_full((*x.shape[:-2], groups, x.size(-1)), -torch.inf)
-    most = least.scatter_reduce(-2, group[:, None].expand_as(x), x, "amax")
-    empty = torch.ones(groups, dtype=torch.bool, device=x.device).index_fill(0, group, False)
-    return most.masked_fill(empty[:, None], 0)
+def _mean(total: Tensor, ptr: Tensor, multiplicity: Tensor) -> Tensor:
+    """Means from sums over the nodes of each graph."""
+    ones = torch.ones(multiplicity.numel(), 1, dtype=total.dtype, device=total.device)
+    return total / ops.segment_sum(ones, multiplicity, ptr).clamp(min=1)
 
 
 def skip_cat(
@@ -77,6 +65,13 @@ def skip_cat(
 
     That is the read-out of their concatenation, without building it.
     """
-    parts = [readout(level, ptr, multiplicity, how) for how in reduce for level in levels]
+    summed = not {"sum", "mean"}.isdisjoint(reduce)
+    sums = [ops.segment_sum(level, multiplicity, ptr) for level in levels] if summed else []
+    parts: list[Tensor] = []
+    for how in reduce:
+        if how == "max":
+            parts += [ops.segment_max(level, ptr) for level in levels]
+        else:
+            parts += sums if how == "sum" else [_mean(s, ptr, multiplicity) for s in sums]
     models = parts[-1].shape[:-2]  # the input is the same for all models
     return torch.cat([part.expand(*models, -1, -1) for part in parts], -1)

@@ -9,6 +9,7 @@ from lgan.ops.dispatch import (
     linear_sum,
     model_threads,
     norm,
+    segment_max,
     segment_sum,
     stacked_product,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "linear_sum",
     "model_threads",
     "norm",
+    "segment_max",
     "segment_sum",
     "stacked_product",
 ]

@@ -23,6 +23,7 @@ __all__ = [
     "linear_sum",
     "model_threads",
     "norm",
+    "segment_max",
     "segment_sum",
     "stacked_product",
 ]
@@ -143,28 +144,65 @@ def ego_sum(
         pairs = incidence.pair_index
         code = torch.arange(pairs.size(1), dtype=pairs.dtype, device=pairs.device)
     if incidence.mask is not None:
-        return torch_any.masked_ego_sum(a, incidence, width, table, code, relu)
+        if chosen != "numba" or incidence.mask.dim() > 2:
+            return torch_any.masked_ego_sum(a, incidence, width, table, code, relu)
+        return _masked_ego_sum(a, incidence, width, table, code, relu)
     if chosen == "torch":
         return torch_any.ego_sum(a, incidence, width, table, code, relu)
     planes = a if a.dim() == 3 else a.unsqueeze(0)
     if table is not None and table.dim() == 2:
         table = table.expand(planes.size(0), -1, -1).contiguous()
     if chosen == "numba":
-        from lgan.ops import numba_rows
-
         if table is None or code is None:
             table, code = a.new_empty((planes.size(0), 1, 1)), incidence.pair_index.new_empty(0)
-        elif (
-            code.dtype != torch.int32
-            or code.shape != incidence.pair_index.shape[1:]
-            or not numba_rows.within(code.numpy(), table.size(1))
-        ):
-            raise ValueError(
-                f"`code` must hold int32 rows of the table, 0 to {table.size(1) - 1}, one for each "
-                f"of {incidence.pair_index.size(1)} pairs, got {code.dtype} {list(code.shape)}."
-            )
+        else:
+            _check_code(code, table, incidence)
     out: Tensor = _loops(chosen).EgoSum.apply(planes, table, code, incidence, width, relu)
     return out if a.dim() == 3 else out.squeeze(0)
+
+
+def _masked_ego_sum(
+    a: Tensor,
+    incidence: Incidence,
+    width: int,
+    table: Tensor | None,
+    code: Tensor | None,
+    relu: bool,
+) -> Tensor:
+    """:func:`ego_sum` of masked pairs by compiled loops; masks ``[P]`` or ``[K, P]``."""
+    from lgan.ops.numba_ops import MaskedEgoSum
+
+    assert incidence.mask is not None
+    assert incidence.side_mask is not None
+    alone = a.dim() == 2 and incidence.mask.dim() == 1
+    planes, count = (a if a.dim() == 3 else a.unsqueeze(0)), incidence.mask.shape[:-1].numel()
+    mask, side = (
+        m.to(a.dtype).expand(max(count, planes.size(0)), -1)
+        for m in (incidence.mask, incidence.side_mask)
+    )
+    if table is None or code is None:
+        table, code = a.new_empty((1, 1, 0)), incidence.pair_index.new_empty(0)
+    else:
+        table = table if table.dim() == 3 else table.unsqueeze(0)
+        code = code.int()
+        _check_code(code, table, incidence)
+    out: Tensor = MaskedEgoSum.apply(planes, table, mask, side, code, incidence, width, relu)
+    return out.squeeze(0) if alone else out
+
+
+def _check_code(code: Tensor, table: Tensor, incidence: Incidence) -> None:
+    """Compiled loops trust the rows of a table ``[K, C, F]`` that the pairs name."""
+    from lgan.ops.numba_rows import within
+
+    if (
+        code.dtype != torch.int32
+        or code.shape != incidence.pair_index.shape[1:]
+        or not within(code.numpy(), table.size(1))
+    ):
+        raise ValueError(
+            f"`code` must hold int32 rows of the table, 0 to {table.size(1) - 1}, one for each "
+            f"of {incidence.pair_index.size(1)} pairs, got {code.dtype} {list(code.shape)}."
+        )
 
 
 def linear_sum(a: Tensor, incidence: Incidence, width: int) -> Tensor:
@@ -274,17 +312,33 @@ def segment_sum(x: Tensor, weight: Tensor, ptr: Tensor) -> Tensor:
     if chosen == "torch":
         return torch_any.segment_sum(x, weight.to(x.dtype), ptr)
     if chosen == "numba":
-        from lgan.ops.numba_rows import rising
-
-        if ptr.dtype != torch.int64 or ptr.dim() != 1 or not rising(ptr.numpy(), weight.numel()):
-            raise ValueError(
-                f"`ptr` must rise within the {weight.numel()} rows, [S + 1] int64, got {ptr.dtype} "
-                f"{list(ptr.shape)}. Let PyG or `GraphUnion.batch` batch the graphs."
-            )
+        _check_ptr(ptr, weight.numel())
     weight = weight.to(torch.float32 if chosen == "triton" else x.dtype)
     planes = x if x.dim() == 3 else x.unsqueeze(0)
     out: Tensor = _loops(chosen).SegmentSum.apply(planes, weight, ptr)
     return out if x.dim() == 3 else out.squeeze(0)
+
+
+def segment_max(x: Tensor, ptr: Tensor) -> Tensor:
+    """The largest of consecutive rows, 0 of none, ``[*, n, F]`` to ``[*, S, F]``."""
+    if backend_of(x) != "numba" or x.dim() > 3:
+        return torch_any.segment_max(x, ptr)
+    from lgan.ops.numba_ops import SegmentMax
+
+    _check_ptr(ptr, x.size(-2))
+    out: Tensor = SegmentMax.apply(x if x.dim() == 3 else x.unsqueeze(0), ptr)
+    return out if x.dim() == 3 else out.squeeze(0)
+
+
+def _check_ptr(ptr: Tensor, rows: int) -> None:
+    """Compiled loops trust the pointers of segments."""
+    from lgan.ops.numba_rows import rising
+
+    if ptr.dtype != torch.int64 or ptr.dim() != 1 or not rising(ptr.numpy(), rows):
+        raise ValueError(
+            f"`ptr` must rise within the {rows} rows, [S + 1] int64, got {ptr.dtype} "
+            f"{list(ptr.shape)}. Let PyG or `GraphUnion.batch` batch the graphs."
+        )
 
 
 def stacked_product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:

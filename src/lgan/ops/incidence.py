@@ -122,7 +122,8 @@ class Incidence:
             they were not listed.
         multiplicity: Twins each node stands for ``[num_nodes]``.
         mask: How present every pair is, from 0 (deleted) to 1, ``[*, P]``, with the leading axes
-            of the node values or none. Only plain tensor operations read it.
+            of the node values or none. Plain tensor operations read it, and compiled ones on the
+            CPU that were written for it.
         side_mask: The same for every entry of ``opposite_index``: the product over the three
             edges of its triangle ``[*, M]``.
         known: What would have to be computed otherwise.
@@ -154,6 +155,13 @@ class Incidence:
         fields = (self.pair_index, self.multiplicity, self.opposite_ptr, self.opposite_index)
         pairs, multiplicity, ptr, opposite = (field.numpy() for field in fields)
         return pairs, multiplicity, ptr, opposite, self.pair_triangles.numpy()
+
+    @property
+    def pair_arrays(self) -> tuple[Any, Any, Any]:
+        """Pairs, pointers and opposite nodes, for compiled loops that know the mask."""
+        fields = (self.pair_index, self.opposite_ptr, self.opposite_index)
+        pairs, ptr, opposite = (field.numpy() for field in fields)
+        return pairs, ptr, opposite
 
     def weights(self) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """Per pair: entries of ``B_t`` at u and v, of ``B_n`` at u and v, and at the opposite."""

@@ -231,11 +231,12 @@ def layer_inference(x: Tensor, settings: LayerSettings, weights: LayerWeights) -
     result = weights.pair.new_empty(shape)
     if not result.numel():  # BLAS takes no empty matrices
         return result
-    layer_tested(
+    arguments = (
         *_input(x, weights.pair), weights.arrays(), _codes(weights, settings),
         settings.incidence.arrays, settings.relu, settings.squash, NORMS[settings.norm],
         weights.norms(), settings.statistics(weights.size), settings.eps, result.numpy(),
     )  # fmt: skip
+    by_planes(lambda k0, k1: layer_tested(*arguments, k0, k1), shape[0], 2 * result.numel())
     return result
 
 

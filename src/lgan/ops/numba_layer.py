@@ -194,8 +194,10 @@ def layer_tested(
     running: tuple[Array, ...],
     eps: float,
     result: Array,
+    k0: int,
+    k1: int,
 ) -> None:
-    """All of a layer for all models; batch normalisation goes by its running statistics."""
+    """All of a layer for some models; batch normalisation goes by its running statistics."""
     pair, bias, fuse, fuse_bias, residual, table, out, out_bias = weights
     scale1, shift1, scale2, shift2 = norms
     mean1, var1, mean2, var2 = running
@@ -204,7 +206,7 @@ def layer_tested(
     both = np.empty((models, nodes, pair.shape[2]), result.dtype)
     hidden = np.empty((models, nodes, width), result.dtype)
     mean, rstd = np.empty((models, nodes), result.dtype), np.empty((models, nodes), result.dtype)
-    for k in range(models):
+    for k in range(k0, k1):
         _pairs_sent(rows, category, pair, bias, table, code, structure, width, relu, squash,
                     a, both, k)  # fmt: skip
         _fused(rows, category, both, fuse, fuse_bias, residual, hidden, k)

@@ -9,12 +9,21 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lgan.ops import numba_norm, numba_products, numba_rows, numba_sums
+from lgan.ops import numba_masked, numba_norm, numba_products, numba_rows, numba_sums
 from lgan.ops.first_order import first_order
 from lgan.ops.incidence import Incidence
 from lgan.ops.threads import by_planes, in_threads
 
-__all__ = ["EgoSum", "LayerNorm", "LinearSum", "Norm", "SegmentSum", "StackedProduct"]
+__all__ = [
+    "EgoSum",
+    "LayerNorm",
+    "LinearSum",
+    "MaskedEgoSum",
+    "Norm",
+    "SegmentMax",
+    "SegmentSum",
+    "StackedProduct",
+]
 
 # Loops that touch an element once are worth a second thread only where there are many.
 LIGHT = 4
@@ -70,6 +79,58 @@ class EgoSum(torch.autograd.Function):
             *(width, relu, grad_a.numpy(), grad_table.numpy()),
         )
         return grad_a, grad_table, None, None, None, None
+
+
+class MaskedEgoSum(torch.autograd.Function):
+    """:func:`lgan.ops.ego_sum` of masked pairs; masks ``[K, P]`` and ``[K, M]``."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        a: Tensor,
+        table: Tensor,
+        mask: Tensor,
+        side_mask: Tensor,
+        code: Tensor,
+        incidence: Incidence,
+        width: int,
+        relu: bool,
+    ) -> Tensor:
+        """Sum what the pairs send, each as far as it is there."""
+        ctx.save_for_backward(a, table, mask, side_mask)
+        ctx.rest = (code, incidence, width, relu)
+        planes = mask.size(0)
+        out = a.new_zeros((planes, *a.shape[1:]))
+        arrays = (
+            *map(_array, (a, table, mask, side_mask)), code.numpy(),
+            *incidence.pair_arrays, width, relu, out.numpy(),
+        )  # fmt: skip
+        loop = numba_masked.masked_sum_forward
+        by_planes(lambda k0, k1: loop(*arrays, k0, k1), planes, out.numel())
+        return out
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Gradients of the node values, the table and the masks."""
+        a, table, mask, side_mask = ctx.saved_tensors
+        code, incidence, width, relu = ctx.rest
+        planes = mask.size(0)
+        grad_a = grad.new_zeros(grad.shape)
+        grad_table = table.new_zeros((planes, *table.shape[1:]))
+        grad_mask, grad_side = mask.new_empty(mask.shape), side_mask.new_empty(side_mask.shape)
+        arrays = (
+            *map(_array, (grad, a, table, mask, side_mask)), code.numpy(),
+            *incidence.pair_arrays, width, relu,
+            *(t.numpy() for t in (grad_a, grad_table, grad_mask, grad_side)),
+        )  # fmt: skip
+        loop = numba_masked.masked_sum_backward
+        by_planes(lambda k0, k1: loop(*arrays, k0, k1), planes, 2 * grad.numel())
+        if a.size(0) < planes:  # values that all masks share
+            grad_a = grad_a.sum(0, keepdim=True)
+        if table.size(0) < planes:
+            grad_table = grad_table.sum(0, keepdim=True)
+        return grad_a, grad_table, grad_mask, grad_side, None, None, None, None
 
 
 class LinearSum(torch.autograd.Function):
@@ -220,6 +281,30 @@ class SegmentSum(torch.autograd.Function):
             numba_rows.segment_spread, grad.size(0), grad.size(2), out.numel() // LIGHT, *arrays
         )
         return out, None, None
+
+
+class SegmentMax(torch.autograd.Function):
+    """See :func:`lgan.ops.segment_max`."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, ptr: Tensor) -> Tensor:
+        """The largest of consecutive rows."""
+        out = x.new_zeros((x.size(0), ptr.numel() - 1, x.size(2)))
+        ctx.save_for_backward(x, out, ptr)
+        arrays = (_array(x), ptr.numpy(), out.numpy())
+        in_threads(numba_rows.segment_max, x.size(0), x.size(2), x.numel() // LIGHT, *arrays)
+        return out
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """The largest rows get what their segment gets."""
+        x, most, ptr = ctx.saved_tensors
+        out = x.new_zeros(x.shape)
+        arrays = (_array(grad), _array(x), most.numpy(), ptr.numpy(), out.numpy())
+        work = x.numel() // LIGHT
+        in_threads(numba_rows.segment_max_backward, x.size(0), x.size(2), work, *arrays)
+        return out, None
 
 
 class StackedProduct(torch.autograd.Function):

@@ -13,7 +13,17 @@ from lgan.ops.jit import njit
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["add_row", "add_rows", "rising", "segment_spread", "segment_sum", "take_rows", "within"]
+__all__ = [
+    "add_row",
+    "add_rows",
+    "rising",
+    "segment_max",
+    "segment_max_backward",
+    "segment_spread",
+    "segment_sum",
+    "take_rows",
+    "within",
+]
 
 # No reordering and no fused multiply-add: the vectorised body of a loop and its scalar tail are
 # fused differently, so that results would depend on where threads cut the columns. It costs no
@@ -73,6 +83,48 @@ def segment_spread(
         for s in range(ptr.size - 1):
             for i in range(ptr[s], ptr[s + 1]):
                 add_row(out[k, i, c0:c1], weight[i], grad[k, s, c0:c1])
+
+
+@njit(nogil=True, cache=True)
+def segment_max(x: Array, ptr: Array, out: Array, k0: int, k1: int, c0: int, c1: int) -> None:
+    """The largest of consecutive rows, NaN where one is; what is there where there are none."""
+    for k in range(k0, k1):
+        for s in range(ptr.size - 1):
+            best = out[k, s, c0:c1]
+            for i in range(ptr[s], ptr[s + 1]):
+                row = x[k, i, c0:c1]
+                if i == ptr[s]:
+                    best[:] = row
+                for j in range(best.size):
+                    value, most = row[j], best[j]
+                    best[j] = value if value > most or value != value else most
+
+
+@njit(nogil=True, cache=True)
+def segment_max_backward(
+    grad: Array, x: Array, most: Array, ptr: Array, out: Array, k0: int, k1: int, c0: int, c1: int
+) -> None:
+    """The gradient of :func:`segment_max`, shared among rows that are equally large.
+
+    Rows that differ by rounding alone count as equal, so that nodes which look alike get alike.
+    """
+    count, least = np.empty(c1 - c0, x.dtype), np.empty(c1 - c0, x.dtype)
+    rounding = x.dtype.type(64 * np.finfo(x.dtype).eps)
+    for k in range(k0, k1):
+        for s in range(ptr.size - 1):
+            best, part = most[k, s, c0:c1], grad[k, s, c0:c1]
+            for j in range(count.size):
+                count[j] = 0
+                least[j] = best[j] - rounding * abs(best[j])
+            for i in range(ptr[s], ptr[s + 1]):
+                row = x[k, i, c0:c1]
+                for j in range(count.size):
+                    count[j] += row[j] >= least[j]
+            for i in range(ptr[s], ptr[s + 1]):
+                row, to = x[k, i, c0:c1], out[k, i, c0:c1]
+                for j in range(count.size):
+                    if row[j] >= least[j]:
+                        to[j] = part[j] / count[j]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)

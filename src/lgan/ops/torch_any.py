@@ -11,11 +11,13 @@ from lgan.ops.together import total
 
 __all__ = [
     "ego_sum",
+    "grouped_max",
     "layer_norm",
     "linear_sum",
     "masked_ego_sum",
     "masked_linear_sum",
     "norm",
+    "segment_max",
     "segment_sum",
 ]
 
@@ -151,3 +153,24 @@ def segment_sum(x: Tensor, weight: Tensor, ptr: Tensor) -> Tensor:
     ids = torch.searchsorted(ptr[1:], place, right=True)  # rows beyond the last: a spare segment
     zero = x.new_zeros((*x.shape[:-2], segments + 1, x.size(-1)))
     return zero.index_add(-2, ids, weight[:, None] * x)[..., :segments, :]
+
+
+def segment_max(x: Tensor, ptr: Tensor) -> Tensor:
+    """See :func:`lgan.ops.segment_max`."""
+    segments = ptr.numel() - 1
+    place = torch.arange(x.size(-2), device=x.device)
+    ids = torch.searchsorted(ptr[1:], place, right=True)  # rows beyond the last: a spare segment
+    return grouped_max(x, ids, segments + 1)[..., :segments, :]
+
+
+def grouped_max(x: Tensor, group: Tensor, groups: int) -> Tensor:
+    """The maximum over the rows of every group, 0 where there are none.
+
+    Shapes:
+        ``x``: ``[*, n, F]``; ``group``: ``[n]``; result: ``[*, groups, F]``.
+    """
+    # From -inf, which is the largest of nothing: torch would take a 0 for one more row.
+    least = x.new_full((*x.shape[:-2], groups, x.size(-1)), -torch.inf)
+    most = least.scatter_reduce(-2, group[:, None].expand_as(x), x, "amax")
+    empty = torch.ones(groups, dtype=torch.bool, device=x.device).index_fill(0, group, False)
+    return most.masked_fill(empty[:, None], 0)

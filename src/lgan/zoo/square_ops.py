@@ -7,9 +7,10 @@ from torch import Tensor
 
 from lgan import ops
 from lgan.graph.segments import lengths_to_ptr
-from lgan.nn.readout import Readout, grouped_max
+from lgan.nn.readout import Readout
 from lgan.ops.first_order import first_order
 from lgan.ops.threads import in_threads
+from lgan.ops.torch_any import grouped_max
 from lgan.zoo.squares import Squares
 
 __all__ = ["matrix_product", "square_readout"]
