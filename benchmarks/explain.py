@@ -13,6 +13,8 @@ from benchmarks.measure import OURS, comparison, interleaved
 from benchmarks.peers import GIN, missing
 from benchmarks.row import Bar, Row
 from benchmarks.sets import BothSides, load_both
+from lgan import ops
+from lgan.data import Encoder, load_raw
 from lgan.explain import Attribution, attribute
 from lgan.explain.integrated_gradients import METHOD
 from lgan.explain.peers import CONFIG
@@ -20,12 +22,27 @@ from lgan.explain.pyg import PyGView
 from lgan.nn import LGAN
 from lgan.train import TrainConfig
 from lgan.train.single import train_one
+from lgan.train.stack import drawn, stack
 
 __all__ = ["explain"]
 
 PEER = "PyG CaptumExplainer"
 BAR = Bar("speedup", 10)
 STEPS = 50  # Captum's own default
+THREADS = (1, 2)
+# Drugs of 18 to 44 bonds, 26 on average; the first has 31.
+DRUGS = (
+    "COc1cc2c(cc1OC)CC(CC1CCN(Cc3ccccc3)CC1)C2=O",
+    "COc1ccc2[nH]cc(CCNC(C)=O)c2c1",
+    "CN1C(=O)CN=C(c2ccccc2)c2cc(Cl)ccc21",
+    "CC(C)NCC(O)COc1cccc2ccccc12",
+    "CN(C)CCCN1c2ccccc2CCc2ccccc21",
+    "NS(=O)(=O)c1cc2c(cc1Cl)NCNS2(=O)=O",
+    "OC(c1ccccc1)(c1ccccc1)C1CCNCC1",
+    "CC1(C)SC2C(NC(=O)Cc3ccccc3)C(=O)N2C1C(=O)O",
+    "CN1CCN(CC1)Cc1ccc(cc1)C(=O)Nc1ccc(C)c(Nc2nccc(n2)-c2cccnc2)c1",
+    "CC(C)c1n(CCC(O)CC(O)CC(=O)O)c(-c2ccc(F)cc2)c(-c2ccccc2)c1C(=O)Nc1ccccc1",
+)
 
 
 def explain(config: BenchConfig) -> list[Row]:
@@ -42,11 +59,49 @@ def explain(config: BenchConfig) -> list[Row]:
     lgan = _trained(both, config)
     torch.manual_seed(config.seed)
     gin = GIN(both.union.num_features, 32, both.union.num_classes).to(config.device).eval()
-    # Only the single explanations have a bar: the peer knows no others.
-    return [
-        *_rows("LGAN-res", lgan, graphs, config, both.note),
-        *_rows("GIN of PyG, not trained", gin, graphs, config, both.note),
-    ]
+    rows = []
+    # With threads the peer may be slower than without, so that both are told.
+    for threads in THREADS if config.device.type == "cpu" else (None,):
+        with ops.at_most(threads):
+            count = "" if threads is None else f", {threads} thread" + "s" * (threads > 1)
+            rows += _rows("LGAN-res", lgan, graphs, config, both.note, count)
+            rows += _rows("GIN of PyG, not trained", gin, graphs, config, both.note, count)
+            rows += [] if missing("rdkit") else _molecule_rows(config, threads, count)
+    return rows
+
+
+def _molecule_rows(config: BenchConfig, threads: int | None, count: str) -> list[Row]:
+    """Drug-like molecules by ten members of width 64 with fresh weights: the default method for
+    many, and leaving one bond out of one.
+    """
+    raw = load_raw([DRUGS[i % len(DRUGS)] for i in range(4 if config.quick else 1000)])
+    encoder = Encoder.fit(raw)
+    union = encoder.encode(raw, compress=False, labelled=False)
+    factory = partial(
+        LGAN, encoder.num_features, 64, 2, residual=True, readout="sum+mean+max",
+        edge_dim=encoder.num_edge_features,
+    )  # fmt: skip
+    model = stack([drawn(factory, k) for k in range(10)]).to(config.device).eval()
+    graphs = [union.batch(torch.tensor([i])) for i in range(union.num_graphs)]
+    pairs = graphs[0].lines.num_pairs
+    attribute(model, graphs[:2])  # what is compiled is compiled before the clock
+    runs = {
+        f"{len(graphs):,} molecules, default method": (lambda: attribute(model, graphs), 60.0, 1),
+        f"one molecule of {pairs} bonds, leaving one out": (
+            lambda: attribute(model, graphs[0], method="leave-one-out"), 0.1, 5,
+        ),
+    }  # fmt: skip
+    rows = []
+    for name, (run, limit, repeats) in runs.items():
+        timed = interleaved(
+            {OURS: run}, repeats=1 if config.quick else repeats, device=config.device,
+            progress=config.progress,
+        )  # fmt: skip
+        judged = Bar("seconds", limit) if (limit == 60) == (threads == 2) else None
+        rows.append(
+            comparison(name + count, "ten members of width 64, 4 layers", timed, bar=judged)
+        )
+    return rows
 
 
 def _trained(both: BothSides, config: BenchConfig) -> nn.Module:
@@ -62,7 +117,7 @@ def _trained(both: BothSides, config: BenchConfig) -> nn.Module:
 
 
 def _rows(
-    name: str, model: nn.Module, graphs: Sequence[Data], config: BenchConfig, note: str
+    name: str, model: nn.Module, graphs: Sequence[Data], config: BenchConfig, note: str, count: str
 ) -> list[Row]:
     absent = missing("captum")
     with torch.no_grad():
@@ -94,9 +149,10 @@ def _rows(
     note = "; ".join(text for text in (note, absent) if text)
     row = partial(comparison, peer=PEER, size=len(graphs), note=note)
     what = f"one explanation, {sizes}"
+    # Only the single explanations have a bar: the peer knows no others.
     return [
-        row(f"{name}, one by one", what, each, bar=BAR, detail=detail),
-        row(f"{name}, all at once", what, {**each, OURS: each["together"]}),
+        row(f"{name}, one by one{count}", what, each, bar=BAR, detail=detail),
+        row(f"{name}, all at once{count}", what, {**each, OURS: each["together"]}),
     ]
 
 

@@ -14,6 +14,9 @@ from torch import Tensor, nn
 from lgan.data import Encoder, load_raw, replaced
 from lgan.explain import Path as PointsOfPath
 from lgan.explain import attribute, molecule_fragments
+from lgan.explain.deletion import Players, remaining_outputs
+from lgan.explain.masking import prepared
+from lgan.explain.question import Question
 from lgan.nn import LGAN
 from lgan.train import TrainConfig, predict
 from lgan.train.environment import environment, typed_command
@@ -43,6 +46,10 @@ CANDIDATES: dict[str, dict[str, Any]] = {
         "method": "integrated-gradients",
         "path": PointsOfPath(steps=16, max_steps=64, tolerance=0.05),
     },
+    "integrated-gradients, drawn baselines": {
+        "method": "integrated-gradients",
+        "path": PointsOfPath(steps=8, max_steps=8, baseline="drawn", baselines=4),
+    },
     "leave-one-out": {"method": "leave-one-out"},
     "leave-one-out, degrees anew": {"method": "leave-one-out", "degrees": True},
     "leave-one-out, nodes": {"method": "leave-one-out", "over": "nodes"},
@@ -65,6 +72,8 @@ class RuleScores:
             score or more.
         recall: For every group of the rule, the share of its bonds among as many of the strongest
             ones as all groups have.
+        fidelity: Mean loss of probability when as many of the strongest bonds are deleted as all
+            groups have.
     """
 
     auc: float
@@ -72,6 +81,7 @@ class RuleScores:
     atom_auc: float
     overlap: float
     recall: tuple[float, ...]
+    fidelity: float
 
 
 def train_rule(molecules: Sequence[LabelledMolecule], seed: int, path: Path) -> None:
@@ -160,6 +170,7 @@ def scores_of_rule(
     molecules: Sequence[LabelledMolecule],
     pairs: Sequence[Sequence[Sequence[int]]],
     scores: Sequence[Sequence[float]],
+    loss: Sequence[float],
 ) -> RuleScores:
     """How well edge scores find the groups of a rule.
 
@@ -167,6 +178,7 @@ def scores_of_rule(
         molecules: Positive molecules.
         pairs: Every bond of each once.
         scores: Its score.
+        loss: For each the probability lost with its strongest bonds.
     """
     truths, values, overlaps, recalls = [], [], [], []
     atom_truths, atom_values = [], []
@@ -190,6 +202,7 @@ def scores_of_rule(
         atom_auc=edge_auc(atom_values, atom_truths)[0],
         overlap=float(np.mean(overlaps)),
         recall=tuple(np.mean([each[:kinds] for each in recalls], 0).tolist()),
+        fidelity=float(np.mean(loss)),
     )
 
 
@@ -206,7 +219,14 @@ def rule_grids(record: Mapping[str, Any]) -> list[Grid]:
         "have its groups and are classified right. Their ROC-AUC on what members did not see: "
         + ", ".join(f"{name} {rule['held_out']:.3f}" for name, rule in rules.items())
         + ".",
-        "Recall is that of the group found least, at the true number of bonds.",
+        "Recall is that of the group found least, at the true number of bonds. Fidelity deletes as "
+        "many of the strongest bonds. The probability that the models lose with the bonds of each "
+        "group: "
+        + ", ".join(
+            f"{name} " + " and ".join(f"{lost:.2f}" for lost in rule["lost_with_group"])
+            for name, rule in rules.items()
+        )
+        + ".",
         f"By the mean of ROC-AUC and recall the best of all rules is {chosen['all']}; leaving one "
         "rule out chooses the same"
         + ("." if not others else ", but for " + ", ".join(
@@ -220,6 +240,7 @@ def rule_grids(record: Mapping[str, Any]) -> list[Grid]:
         "Edge ROC-AUC on rules of one and two groups": lambda s: float(s["auc"]),
         "Recall of the groups": lambda s: float(min(s["recall"])),
         "Overlap with the groups": lambda s: float(s["overlap"]),
+        "Fidelity: probability lost with the strongest bonds": lambda s: float(s["fidelity"]),
     }
     grids = []
     for title, number in pick.items():
@@ -267,17 +288,45 @@ def _explained(
     right = (predict(model, union).softmax(-1).mean(0)[:, 1] > 0.5).nonzero().flatten()[:limit]
     chosen = [positive[i] for i in right.tolist()]
     found: dict[str, Any] = {}
+    graphs = [union.batch(right[i : i + 1]) for i in range(len(right))]
+    sizes = [len(set.union(*molecule.bonds())) for molecule in chosen]
     for name in methods:
         file = scores.with_name(f"{scores.name}-{name.replace(' ', '-').replace(',', '')}.json")
         if not file.exists():
-            graphs = [union.batch(right[i : i + 1]) for i in range(len(right))]
             answer = attribute(model.eval(), graphs, 1, **_asked(name, encoder, chosen))
             pairs = [each.undirected() for each in answer]
+            ranks = [s.argsort(descending=True, stable=True).argsort() for _, s in pairs]
+            strongest = [r[None] < size for r, size in zip(ranks, sizes, strict=True)]
             plain = {"pairs": [p.t().tolist() for p, _ in pairs],
-                     "scores": [s.tolist() for _, s in pairs]}  # fmt: skip
+                     "scores": [s.tolist() for _, s in pairs],
+                     "loss": [float(d) for d in _losses(model, graphs, strongest)]}  # fmt: skip
             file.write_text(json.dumps(plain))
         found[name] = json.loads(file.read_text())
-    return {"molecules": chosen, "found": found, "held_out": float(np.mean(stored["test"]))}
+    pairs = found[methods[0]]["pairs"]
+    groups = [
+        torch.tensor([[(u, v) in group for u, v in own] for group in molecule.bonds()])
+        for molecule, own in zip(chosen, pairs, strict=True)
+    ]
+    lost = _losses(model.eval(), graphs, groups)
+    kinds = min(len(each) for each in lost)
+    return {
+        "molecules": chosen,
+        "found": found,
+        "held_out": float(np.mean(stored["test"])),
+        "lost_with_group": torch.stack([each[:kinds] for each in lost]).mean(0).tolist(),
+    }
+
+
+def _losses(model: nn.Module, graphs: Sequence[Any], absent: Sequence[Tensor]) -> list[Tensor]:
+    """The probability of the positive class that is lost with some bonds of every graph, a row of
+    ``absent`` ``[S, P]`` for each case ``[S]``.
+    """
+    question = Question(model, prepared(model, graphs), [1] * len(graphs))
+    players = [Players.of(question, g) for g in range(len(graphs))]
+    cases = [torch.cat([torch.zeros_like(rows[:1]), rows]) for rows in absent]
+    outputs = remaining_outputs(question, players, cases)  # [K, S + 1, C] each
+    probability = [each.softmax(-1).mean(0)[:, 1] for each in outputs]
+    return [p[0] - p[1:] for p in probability]
 
 
 def _asked(name: str, encoder: Encoder, molecules: Sequence[LabelledMolecule]) -> dict[str, Any]:
@@ -301,6 +350,7 @@ def _rule_record(
     """Means over seeds of every method."""
     record: dict[str, Any] = {**asdict(RULES[name]), "molecules": len(molecules)}
     record["held_out"] = float(np.mean([each["held_out"] for each in by_seed]))
+    record["lost_with_group"] = np.mean([each["lost_with_group"] for each in by_seed], 0).tolist()
     record["methods"] = {}
     for method in methods:
         found = [

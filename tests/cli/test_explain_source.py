@@ -22,3 +22,20 @@ def test_explain_writes_the_scores_of_a_file(lgan, tmp_path):
         assert "node feature" in {row["kind"] for row in csv.DictReader(file)}
     ran = lgan("explain", tmp_path / "model.safetensors", "--smiles", "OC", "--json")
     assert ran.json["graphs"][0]["edge_index"] == [[0, 1], [1, 0]]
+
+
+def test_a_page_of_a_file_holds_pictures_and_the_fragments_of_all(lgan, tmp_path):
+    model = predictor(["a", "b", "c", "b", "a"])
+    model.checkpoint.save(tmp_path / "model.safetensors")
+    table = tmp_path / "own.csv"
+    table.write_text("smiles\n" + "\n".join([*SMILES, "OC(=O)C an acid"]) + "\n")
+    asked = ("--report", "page.html", "--gallery", 2, "--class", "b", "--against", "a")
+    ran = lgan("explain", tmp_path / "model.safetensors", table, *asked)
+    assert ran.code == 0, ran.err
+    page = (tmp_path / "page.html").read_text()
+    assert page.count('<article class="card"') == 2
+    assert "The first 2 are shown" in page
+    assert "Red edges speak for b, blue ones for a" in page
+    assert '<th scope="row">O=CO</th><td>3</td>' in page  # in three of the molecules
+    ran = lgan("explain", tmp_path / "model.safetensors", table, "--index", 5, "--json")
+    assert ran.json["graphs"][0]["name"] == "an acid"

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -21,6 +23,14 @@ def test_caption_tells_prediction_truth_and_what_all_edges_do():
     assert shown.mistaken
     assert shown.probability == pytest.approx(0.9)
     assert not GalleryItem.of(shown.attribution, CLASSES, name="x").mistaken
+
+
+def test_a_number_comes_with_its_interval_and_its_name():
+    scores = replace(made(3, [(0, 1)], [1.0], prediction=(-0.5,), target=0), of="number")
+    shown = GalleryItem.of(scores, ("logS",), name="x", interval=(-1.0, 0.25))
+    assert shown.picture.caption == (
+        "predicted −0.5 (90 % interval −1 to 0.25)\nlogS: +0.00 without edges, +1.00 with all"
+    )
 
 
 def test_notes_name_a_gap_only_where_the_method_has_one():

@@ -120,3 +120,20 @@ def test_attribute_takes_a_method_by_name():
         ValueError, match=r"Unknown method 'lime'. Choose one of: consensus, integrated-grad"
     ):
         lgan.attribute(model, data, method="lime")
+
+
+def test_a_contrast_explains_the_difference_of_two_logits():
+    graph = laws.data(nx.gnp_random_graph(8, 0.4, seed=1), torch.randn(8, 3).double())
+    model = lgan.LGAN(3, 8, 3, num_layers=2).double().eval()
+    asked = {"method": "integrated-gradients", "path": lgan.explain.Path(steps=8, max_steps=8)}
+    found = lgan.attribute(model, graph, 2, against=0, **asked)
+    one, other = (lgan.attribute(model, graph, t, of="logit", **asked) for t in (2, 0))
+    torch.testing.assert_close(found.edge_scores, one.edge_scores - other.edge_scores)
+    assert found.output == pytest.approx(one.output - other.output)
+    assert found.against == 0
+    with pytest.raises(ValueError, match="class from 0 to 2 other than the one explained, got 2"):
+        lgan.attribute(model, graph, 2, against=2)
+    with pytest.raises(ValueError, match="compares two classes by their log-odds, got of='logit'"):
+        lgan.attribute(model, graph, 2, against=0, of="logit")
+    with pytest.raises(ValueError, match=r"speak of the probability of the class. Leave it out"):
+        lgan.attribute(model, graph, 2, against=0, method="gnn-explainer")

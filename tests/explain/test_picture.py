@@ -89,3 +89,20 @@ def test_scores_of_another_molecule_are_refused():
     pytest.importorskip("rdkit")
     with pytest.raises(ValueError, match="must be those of the molecule's 1 atoms, got 4"):
         Picture.of(made(4, PAW, [0.0] * 4), molecule=molecule_from_smiles("C", "MUTAG"))
+
+
+def test_numbers_stand_beside_the_strongest_edges_and_members_that_disagree_are_told():
+    scores = replace(
+        made(4, PAW, [2.0, -1.0, 0.0, 0.1]), members=3,
+        edge_spread=torch.tensor([0.5, 1.5, 0.0, 0.0]).repeat(2),
+    )  # fmt: skip
+    picture = Picture.of(scores)
+    assert picture.spread == (0.5, 1.5, 0.0, 0.0)
+    assert picture.notes == {0: "+2", 1: "−1?"}  # the last is too weak to be written
+    assert not Picture.of(replace(scores, members=1)).unsure(1)
+
+
+def test_colours_of_a_contrast_name_both_classes():
+    scores = replace(made(4, PAW, [1.0] * 4, prediction=(0.2, 0.3, 0.5), target=2), against=0)
+    picture = Picture.of(scores, classes=("a", "b", "c"))
+    assert (picture.red, picture.blue) == ("for c", "for a")

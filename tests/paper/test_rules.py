@@ -40,9 +40,10 @@ def test_scores_are_judged_by_the_bonds_of_the_groups():
     # C0-O1, O1-C2, C2-C3; the first bond is the group.
     molecule = LabelledMolecule("COCC", True, ((0, 1),))
     pairs = [[[0, 1], [1, 2], [2, 3]]]
-    right = scores_of_rule([molecule], pairs, [[4.0, 1.0, 0.5]])
+    right = scores_of_rule([molecule], pairs, [[4.0, 1.0, 0.5]], [0.5])
     assert (right.auc, right.atom_auc, right.overlap, right.recall) == (1.0, 1.0, 1.0, (1.0,))
-    wrong = scores_of_rule([molecule], pairs, [[1.0, 4.0, 2.0]])
+    assert right.fidelity == 0.5
+    wrong = scores_of_rule([molecule], pairs, [[1.0, 4.0, 2.0]], [0.0])
     assert (wrong.auc, wrong.overlap, wrong.recall) == (0.0, 0.0, (0.0,))
 
 
@@ -54,13 +55,16 @@ def test_the_method_for_a_rule_is_chosen_by_the_others():
 
 
 def test_a_table_shows_every_method_and_rule():
-    scores = {"auc": 0.9, "recall": [0.7, 0.8], "overlap": 0.5}
+    scores = {"auc": 0.9, "recall": [0.7, 0.8], "overlap": 0.5, "fidelity": 0.3}
+    rule = {"methods": {"gradient": scores}, "held_out": 1.0, "lost_with_group": [0.9]}
     record = {
-        "rules": {"nitro": {"methods": {"gradient": scores}, "held_out": 1.0}},
+        "rules": {"nitro": rule},
         "chosen": {"all": "gradient", "without": {"nitro": "gradient"}},
         "settings": {"members": 5, "width": 64, "seeds": [0], "limit": 30},
     }
-    area, recall, overlap = rule_grids(record)
+    area, recall, overlap, fidelity = rule_grids(record)
     assert area.rows == [["gradient", "0.900", "0.900"]]
     assert recall.rows == [["gradient", "0.700", "0.700"]]
     assert overlap.rows[0][1] == "0.500"
+    assert fidelity.rows[0][1] == "0.300"
+    assert any("nitro 0.90" in note for note in fidelity.notes)

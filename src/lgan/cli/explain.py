@@ -67,7 +67,8 @@ def explain(
         list[int] | None, typer.Option(help="Graph to explain, counted from 0; several times.")
     ] = None,
     smiles: Annotated[
-        list[str] | None, typer.Option(help="Molecule to explain, as SMILES; several times.")
+        list[str] | None,
+        typer.Option(help="Molecule to explain, as SMILES or 'SMILES name'; several times."),
     ] = None,
     explained_class: Annotated[
         str | None,
@@ -75,6 +76,12 @@ def explain(
             "--class",
             help="Class that red speaks for, by name or number from 0.",
             show_default="the active one of two, else the predicted one",
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            help="Class it is compared with (SOURCE).", show_default="all others together"
         ),
     ] = None,
     target: Annotated[int | None, typer.Option(min=0, hidden=True)] = None,
@@ -136,17 +143,18 @@ def explain(
         if source is not None:
             SourceOptions(root=root, mirror=mirror).check(source)
         how: dict[str, Any] = {"method": method, "over": over, "fragments": fragments, "seed": seed,
-                 "path": PointsOfPath(steps=steps), "features": features}  # fmt: skip
+                 "path": PointsOfPath(steps=steps), "features": features,
+                 "against": against}  # fmt: skip
         reading = {"root": root, "mirror": mirror, "smiles_column": smiles_column}
         explain_source(
             load_model(checkpoint).to(place), source or smiles, index=index,
             target=explained_class, asked=how, reading=reading, output=output, report=report,
-            as_json=as_json,
+            gallery=gallery, as_json=as_json,
         )  # fmt: skip
         return
-    if features:
+    if features or against is not None:
         raise typer.BadParameter(
-            "`--features` names the columns of a SOURCE. Name one, the data set itself, say."
+            "`--features` and `--against` are for a SOURCE. Name one, the data set itself, say."
         )
     name = dataset or stored.dataset
     _check_packages(output, report, smiles, name)

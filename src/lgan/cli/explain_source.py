@@ -8,13 +8,16 @@ from typing import Any
 
 import typer
 
+from lgan._version import __version__
 from lgan.cli.screen import activity, log, note, print_json, table
 from lgan.data import RawGraphs, replaced
 from lgan.data.tables import safe_cell
-from lgan.explain import Attribution, GalleryItem, Scale, save
-from lgan.explain.fragment_table import FragmentRow, fragment_table
+from lgan.explain import Attribution, GalleryItem, Report, Scale, save
+from lgan.explain.fragment_table import FragmentRow, fragment_tables
+from lgan.explain.methods import method_spec
 from lgan.predictor import Predictor
 from lgan.predictor.explaining import SCORE_COLUMNS, explain_graphs, explained_item, score_rows
+from lgan.train.environment import typed_command
 
 __all__ = ["explain_source", "show_scores"]
 
@@ -35,14 +38,10 @@ def explain_source(
     reading: dict[str, Any],
     output: Path | None,
     report: Path | None,
+    gallery: int,
     as_json: bool,
 ) -> None:
     """Explain a source with the model's own encoder, and write or show what was found."""
-    if report is not None:
-        raise typer.BadParameter(
-            "`--report` is of the set a model was trained on. Leave SOURCE out, or write the "
-            "scores (`-o scores.csv`) or pictures (`-o out.svg`)."
-        )
     raw = _chosen(predictor.read(source, **reading), index)
     if target is None and predictor.task.kind == "binary":
         target = predictor.task.classes[1]  # one class for a whole table
@@ -54,7 +53,7 @@ def explain_source(
             found += explain_graphs(predictor, part, target=target, **asked)
     if raw.errors:
         note(f"{len(raw.errors):,} rows cannot be read and have no scores.")
-    items = [explained_item(predictor, raw, g, each) for g, each in enumerate(found)]
+    items = _items(predictor, raw, found)
     if output is not None and output.suffix.lower() == ".csv":
         _write(output, predictor, raw, found)
         note(f"scores: {output}")
@@ -62,15 +61,21 @@ def explain_source(
         shared = Scale.joint(item.picture.scale for item in items)
         save([item.picture.on_scale(shared) for item in items], output)
         log.print(f"picture: {output}", soft_wrap=True, markup=False, highlight=False)
-    rows = fragment_table(found)
+    tables = {_explained(predictor, t): rows for t, rows in fragment_tables(found).items()}
+    if report is not None:
+        _report(predictor, raw, items[:gallery], tables, asked).save(report)
+        log.print(f"report: {report}", soft_wrap=True, markup=False, highlight=False)
     if as_json:
-        plain = [_finite(asdict(row)) for row in rows]
+        plain = [
+            {"explained": name} | _finite(asdict(row)) for name, rows in tables.items()
+            for row in rows
+        ]  # fmt: skip
         print_json({"graphs": [item.to_json() for item in items], "fragments": plain})
         return
-    if output is None:
+    if output is None and report is None:
         show_scores(items[:SHOWN])
-    if rows:
-        _show_fragments(rows, predictor, found)
+    for name, rows in tables.items():
+        _show_fragments(name, rows)
 
 
 def show_scores(items: list[GalleryItem]) -> None:
@@ -114,17 +119,48 @@ def _write(path: Path, predictor: Predictor, raw: RawGraphs, found: list[Attribu
             writer.writerow({key: safe_cell(_blank(value)) for key, value in row.items()})
 
 
-def _show_fragments(
-    rows: list[FragmentRow], predictor: Predictor, found: list[Attribution]
-) -> None:
-    targets = {each.target for each in found}
-    if len(targets) > 1:
-        note("fragments are not compared: graphs are explained for different classes (`--class`).")
-        return
-    names = predictor.task.classes if predictor.task.has_classes else predictor.task.targets
+def _items(predictor: Predictor, raw: RawGraphs, found: list[Attribution]) -> list[GalleryItem]:
+    """The explained graphs with their pictures, and with intervals where numbers are predicted."""
+    ends: list[Any] = [None] * len(found)
+    if found and predictor.task.kind == "regression" and predictor.checkpoint.out_of_fold:
+        known = predictor.intervals(predictor.member_answers(raw)).tolist()  # [G, T, 2]
+        ends = [tuple(known[g][each.target]) for g, each in enumerate(found)]
+    return [explained_item(predictor, raw, g, each, ends[g]) for g, each in enumerate(found)]
+
+
+def _explained(predictor: Predictor, target: int) -> str:
+    task = predictor.task
+    return (task.classes if task.has_classes else task.targets)[target]
+
+
+def _report(
+    predictor: Predictor,
+    raw: RawGraphs,
+    items: list[GalleryItem],
+    tables: dict[str, list[FragmentRow]],
+    asked: dict[str, Any],
+) -> Report:
+    stored, method = predictor.checkpoint, str(asked["method"])
+    left = raw.num_graphs - len(items)
+    return Report(
+        title=f"Why {stored.model} says what it says of {raw.name}",
+        lead=f"A model trained on {stored.dataset}, and {raw.num_graphs:,} graphs that it explains."
+        + (f" The first {len(items)} are shown; the tables of fragments hold all." if left else ""),
+        items=items,
+        fragments=tables,
+        facts={
+            "command": typed_command(),
+            "version": f"lgan {__version__}",
+            "model": f"{stored.model} trained on {stored.dataset}",
+            "method": f"{method}: {method_spec(method).reference}",
+        },
+    )
+
+
+def _show_fragments(name: str, rows: list[FragmentRow]) -> None:
     shown = rows if len(rows) <= 2 * TOP else [*rows[:TOP], *rows[-TOP:]]
     table(
-        f"Fragments for and against {names[targets.pop()]}",
+        f"Fragments for and against {name}",
         ["fragment", "graphs", "occurrences", "mean score", "standard error", "same sign"],
         [
             [r.fragment, f"{r.graphs}", f"{r.occurrences}", f"{r.mean:+.3f}", f"{r.error:.3f}",

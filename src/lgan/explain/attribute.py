@@ -44,6 +44,7 @@ def attribute(  # type: ignore[misc]  # the forms above leave the options out
     over: Over = "edges",
     fragments: Fragments | None = None,
     of: Explained | None = None,
+    against: int | None = None,
     task: Task | None = None,
     scale: TargetScale | None = None,
     degrees: Recount | None = None,
@@ -83,6 +84,8 @@ def attribute(  # type: ignore[misc]  # the forms above leave the options out
             than another (with two classes the difference of the logits), or its ``"logit"``.
             By default the log-odds; of a regression the number, and of one of several labels its
             logit, which is its log-odds.
+        against: A class that ``target`` is compared with alone: why this class rather than that
+            one, the log-odds between the two; all others by default.
         task: What the model predicts; classes unless given.
         scale: The scale of numeric targets, so that scores are in their units.
         degrees: Called with node features and the number of neighbours that every node has once
@@ -115,10 +118,13 @@ def attribute(  # type: ignore[misc]  # the forms above leave the options out
         default = explained_by_default(ends[0].size(-1), task)
         spec.check(method, of, default, over)
         predictions = [_prediction(each[:, 1], task, scale) for each in ends]
+        targets = _targets(target, predictions, task, several=several)
+        if against is not None:
+            _check_against(against, targets, of or default, ends[0].size(-1), spec.instead)
         question = Question(
             model=model,
             graphs=graphs,
-            targets=_targets(target, predictions, task, several=several),
+            targets=targets,
             of=of or default,
             over=over,
             fragments=_fragments(fragments, graphs, several=several, needed=over == "fragments"),
@@ -127,6 +133,7 @@ def attribute(  # type: ignore[misc]  # the forms above leave the options out
             seed=seed,
             samples=samples,
             path=path,
+            against=against,
             ends=ends,
         )
         found = [
@@ -183,6 +190,22 @@ def _target(target: int | None, prediction: Tensor, task: Task | None) -> int:
             "Leave it out to explain the predicted class."
         )
     return target
+
+
+def _check_against(
+    against: int, targets: Sequence[int], of: Explained, classes: int, instead: str
+) -> None:
+    if of != "log-odds" or instead:
+        raise ValueError(
+            "`against` compares two classes by their log-odds, got "
+            + (f"a method whose scores speak of {instead}." if instead else f"of={of!r}.")
+            + " Leave it out."
+        )
+    if not 0 <= against < classes or against in targets:
+        raise ValueError(
+            f"`against` must be a class from 0 to {classes - 1} other than the one explained, got "
+            f"{against}. Name both classes: `target=…, against=…`."
+        )
 
 
 def _fragments(

@@ -57,6 +57,7 @@ class Attribution:
         edge_feature_names: Likewise.
         feature_baseline_output: What is explained for the graph with all features 0.
         feature_gap: What the scores of features fall short of their sum.
+        against: The class that ``target`` is compared with, where it is one alone.
     """
 
     edge_index: Tensor
@@ -87,6 +88,7 @@ class Attribution:
     edge_feature_names: tuple[str, ...] = ()
     feature_baseline_output: float = float("nan")
     feature_gap: float = float("nan")
+    against: int | None = None
 
     @staticmethod
     def of_found(
@@ -150,6 +152,7 @@ class Attribution:
             fragment_scores=by_fragment.mean(0),
             fragment_spread=_deviation(by_fragment),
             standard_error=scores.new_zeros(0) if found.error is None else found.error,
+            against=question.against,
         )
 
     def with_features(self, graph: MaskableGraph, found: FeatureScores) -> "Attribution":

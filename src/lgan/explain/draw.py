@@ -166,7 +166,8 @@ def _plot_graph(picture: Picture, ax: Any) -> None:
         [position[list(picture.pairs[i])] for i in order],
         colors=[scale.colour(picture.scores[i]) for i in order],
         linewidths=[POINTS * scale.width(picture.scores[i]) for i in order],
-        capstyle="round",
+        # What speaks against is dashed, so that the picture reads without colours.
+        linestyles=["--" if picture.scores[i] < 0 else "-" for i in order],
         zorder=1,
     )
     ax.add_collection(lines)
@@ -208,5 +209,6 @@ def _add_colour_bar(picture: Picture, ax: Any, bar_ax: Any = None) -> None:
     place = place if bar_ax is None else {"cax": bar_ax}
     bar = ax.figure.colorbar(shown, orientation="horizontal", **place)
     bar.outline.set_visible(False)
-    words = (f"−{limit:.3g}\n{picture.blue}", "0", f"+{limit:.3g}\n{picture.red}")
+    dashed = "" if picture.molecule is not None else ", dashed"
+    words = (f"−{limit:.3g}\n{picture.blue}{dashed}", "0", f"+{limit:.3g}\n{picture.red}")
     bar.set_ticks([-limit, 0, limit], labels=words, fontsize=8)

@@ -9,8 +9,6 @@ __all__ = ["molecule_png", "molecule_svg"]
 
 # Scores below this share of the limit leave a bond white.
 SEEN = 0.04
-# And below this one no number beside it.
-WRITTEN = 0.15
 # RDKit's widths and letters do not all grow with a drawing. So both formats are drawn at one size,
 # with so many pixels to each of ours, and shown smaller.
 SHARP = 3
@@ -45,9 +43,8 @@ def _draw(picture: Picture, drawer: Any) -> Any:
     options.setBondNoteColour((0.0, 0.0, 0.0))
     mol = chem.Mol(picture.molecule.mol)
     if picture.numbers:
-        for pair, score in zip(picture.pairs, picture.scores, strict=True):
-            if picture.scale.weight(score) >= WRITTEN:
-                mol.GetBondBetweenAtoms(*pair).SetProp("bondNote", f"{score:+.2g}")
+        for i, note in picture.notes.items():
+            mol.GetBondBetweenAtoms(*picture.pairs[i]).SetProp("bondNote", note)
     try:
         clean = picture.molecule.status == "clean"
         mol = tools.PrepareMolForDrawing(mol, kekulize=clean, addChiralHs=False)

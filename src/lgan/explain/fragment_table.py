@@ -7,7 +7,7 @@ from statistics import fmean
 
 from lgan.explain.attribution import Attribution
 
-__all__ = ["FragmentRow", "fragment_table"]
+__all__ = ["FragmentRow", "fragment_table", "fragment_tables"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,17 @@ class FragmentRow:
     mean: float
     error: float
     agree: float
+
+
+def fragment_tables(
+    found: Iterable[Attribution], *, least: int = 2
+) -> dict[int, list[FragmentRow]]:
+    """The tables of fragments of many graphs, one for every output that some are explained for."""
+    by_target: dict[int, list[Attribution]] = {}
+    for each in found:
+        by_target.setdefault(each.target, []).append(each)
+    tables = {t: fragment_table(by_target[t], least=least) for t in sorted(by_target)}
+    return {target: rows for target, rows in tables.items() if rows}
 
 
 def fragment_table(found: Iterable[Attribution], *, least: int = 2) -> list[FragmentRow]:

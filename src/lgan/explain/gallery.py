@@ -25,6 +25,7 @@ class GalleryItem:
         picture: Its picture.
         truth: Its class, where that is known.
         held_out: Whether the model was trained without it, where that is known.
+        interval: Ends of the 90 % interval of a number, where they are known.
     """
 
     name: str
@@ -33,6 +34,7 @@ class GalleryItem:
     picture: Picture
     truth: int | None = None
     held_out: bool | None = None
+    interval: tuple[float, float] | None = None
 
     @staticmethod
     def of(
@@ -43,14 +45,18 @@ class GalleryItem:
         truth: int | None = None,
         held_out: bool | None = None,
         molecule: Molecule | None = None,
+        interval: tuple[float, float] | None = None,
     ) -> "GalleryItem":
         """An explained graph with its picture, drawn as a molecule where that is given."""
-        caption = f"predicted {_said(attribution, classes)}"
+        picture = Picture.of(attribution, classes=classes, molecule=molecule, title=name)
+        item = GalleryItem(name, classes, attribution, picture, truth, held_out, interval)
+        caption = f"predicted {item.said}"
         if truth is not None:
             caption += f", is {classes[truth]}"
-        picture = Picture.of(attribution, classes=classes, molecule=molecule, title=name)
-        item = GalleryItem(name, classes, attribution, picture, truth, held_out)
-        return replace(item, picture=replace(picture, caption=f"{caption}\n{item.change}"))
+        lines = [caption, item.change]
+        if any(map(picture.unsure, picture.notes)):
+            lines.append("?: members disagree on the sign")
+        return replace(item, picture=replace(picture, caption="\n".join(lines), numbers=True))
 
     @property
     def notes(self) -> list[str]:
@@ -58,6 +64,8 @@ class GalleryItem:
         notes, gap = [], self.attribution.relative_gap
         if not self.attribution.complete and not math.isnan(gap):
             notes.append(f"scores do not add up: gap {gap:.1%}")
+        if any(map(self.picture.unsure, self.picture.notes)):
+            notes.append("?: members disagree on the sign")
         if self.picture.hidden:
             notes.append(f"the weakest {self.picture.hidden:,} edges are not drawn")
         return notes
@@ -67,9 +75,18 @@ class GalleryItem:
         """What all edges together do: red ones may be too few to turn a prediction."""
         ends = (self.attribution.baseline_output, self.attribution.output)
         start, end = (f"{value:+.2f}".replace("-", "−") for value in ends)
-        names = {"log-odds": f"log-odds {self.picture.red}", "number": "number"}
+        names = {"log-odds": f"log-odds {self.picture.red}"}
+        if self.is_number:
+            names["number"] = self.classes[self.attribution.target]
+        if self.attribution.against is not None:
+            names["log-odds"] += f" against {self.classes[self.attribution.against]}"
         of = names.get(self.attribution.of, "output")
         return f"{of}: {start} without edges, {end} with all"
+
+    @property
+    def is_number(self) -> bool:
+        """Whether what is predicted is a number and no class."""
+        return self.attribution.of == "number"
 
     @property
     def predicted(self) -> str:
@@ -84,7 +101,11 @@ class GalleryItem:
     @property
     def said(self) -> str:
         """What is predicted, in words."""
-        return _said(self.attribution, self.classes)
+        said = _said(self.attribution, self.classes)
+        if self.interval is not None:
+            low, high = (f"{end:.4g}" for end in self.interval)
+            said += f" (90 % interval {low} to {high})"
+        return said.replace("-", "−") if self.is_number else said
 
     @property
     def mistaken(self) -> bool:

@@ -98,7 +98,7 @@ def molecule_from_smiles(smiles: str, dataset: str) -> Molecule:
     """A molecule in the labels of a data set, with hydrogens where the set has them.
 
     Args:
-        smiles: The molecule as SMILES.
+        smiles: The molecule as SMILES, and after a space its name where it has one.
         dataset: A set of molecules, see :data:`lgan.explain.MOLECULES`.
 
     Raises:
@@ -122,7 +122,7 @@ def molecule_from_smiles(smiles: str, dataset: str) -> Molecule:
             f"trained there never saw it. It knows {', '.join(label)}."
         )
     labels = torch.tensor([label[atom.GetSymbol()] for atom in mol.GetAtoms()])
-    return replace(Molecule.of_rdkit(mol, smiles), labels=labels)
+    return replace(Molecule.of_rdkit(mol, smiles.split(maxsplit=1)[-1]), labels=labels)
 
 
 def _build(

@@ -11,6 +11,8 @@ __all__ = ["Picture"]
 
 # Edges that are drawn at most: more would be a blot.
 DRAWN = 2000
+# Edges whose scores are written beside them at most, and the least share of the scale they have.
+NUMBERS, WRITTEN = 8, 0.15
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +31,8 @@ class Picture:
         molecule: The molecule, where there is one.
         node_scores: The score of every node ``[n]``, where nodes are coloured too.
         numbers: Write scores beside the bonds of a molecule.
+        spread: The deviation of every score over the members of an ensemble ``[P]``; none known
+            where it is empty.
     """
 
     labels: tuple[str, ...]
@@ -42,6 +46,7 @@ class Picture:
     molecule: Molecule | None = None
     node_scores: tuple[float, ...] = ()
     numbers: bool = False
+    spread: tuple[float, ...] = ()
 
     @staticmethod
     def of(
@@ -81,6 +86,11 @@ class Picture:
                 "the model and the features of the graph."
             )
         red, blue = _meanings(attribution, classes)
+        spread: tuple[float, ...] = ()
+        if attribution.members > 1 and attribution.edge_spread.numel():
+            spread = tuple(
+                replace(attribution, edge_scores=attribution.edge_spread).undirected()[1].tolist()
+            )
         return Picture(
             labels=tuple(labels),
             pairs=tuple((u, v) for u, v in index.t().tolist()),
@@ -91,7 +101,23 @@ class Picture:
             title=title,
             caption=caption,
             molecule=molecule,
+            spread=spread,
         )
+
+    def unsure(self, edge: int) -> bool:
+        """Whether members disagree so much that even the sign of a score is open."""
+        return bool(self.spread) and self.spread[edge] > abs(self.scores[edge]) > 0
+
+    @property
+    def notes(self) -> dict[int, str]:
+        """What is written beside the strongest edges, so that a picture reads without colours.
+
+        A question mark says that members disagree on the sign.
+        """
+        best = [i for i in self.drawing_order[::-1][:NUMBERS]
+                if self.scale.weight(self.scores[i]) >= WRITTEN]  # fmt: skip
+        said = {i: f"{self.scores[i]:+.2g}".replace("-", "−") for i in best}
+        return {i: text + "?" * self.unsure(i) for i, text in said.items()}
 
     @property
     def drawing_order(self) -> list[int]:
@@ -128,6 +154,8 @@ def _meanings(attribution: Attribution, classes: Sequence[str] | None) -> tuple[
     names = [f"class {c}" for c in range(count)] if classes is None else list(classes)
     if len(names) != count:
         raise ValueError(f"`classes` must name {count} classes, got {len(names)}.")
+    if attribution.against is not None:
+        return f"for {names[target]}", f"for {names[attribution.against]}"
     if count == 2 and attribution.of == "log-odds":
         return f"for {names[target]}", f"for {names[1 - target]}"
     return f"for {names[target]}", f"against {names[target]}"

@@ -46,6 +46,7 @@ class Question:
         seed: Fixes what is drawn.
         samples: Orders of the players that are drawn where there are too many for all.
         path: How integrals are taken.
+        against: The class that the target is compared with; all others by default.
         ends: Outputs for every graph without edges and with all ``[K, 2, C]``, where they are
             known.
     """
@@ -61,11 +62,14 @@ class Question:
     seed: int = 0
     samples: int = 32
     path: Path = field(default_factory=Path)
+    against: int | None = None
     ends: Sequence[Tensor] = ()
 
     def values(self, outputs: Tensor, targets: Tensor | int) -> Tensor:
         """What is explained, of outputs ``[*, S, C]``: ``[*, S]``."""
         outputs = outputs if self.scale is None else self.scale.original(outputs)
+        if self.against is not None:  # the log-odds between two classes
+            return explained_output(outputs, targets, "logit") - outputs[..., self.against]
         return explained_output(outputs, targets, self.of)
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from lgan.data import replaced
 from lgan.explain.draw import picture_svg
+from lgan.explain.fragment_table import FragmentRow
 from lgan.explain.gallery import GalleryItem
 from lgan.explain.picture import Picture
 from lgan.explain.scale import Scale
@@ -23,6 +24,7 @@ __all__ = [
     "confusion_table",
     "confusion_tables",
     "facts_html",
+    "fragments_html",
     "picture_html",
     "style",
     "tiles_html",
@@ -44,6 +46,7 @@ class Report:
         items: The explained graphs; their pictures share one scale.
         confusions: Tables of true against predicted classes ``[C, C]``, by what they count.
         facts: How it was made, by name.
+        fragments: Fragments of all graphs that were explained, by what they speak for.
     """
 
     title: str
@@ -51,6 +54,7 @@ class Report:
     items: Sequence[GalleryItem]
     confusions: Mapping[str, Tensor] = field(default_factory=dict)
     facts: Mapping[str, str] = field(default_factory=dict)
+    fragments: Mapping[str, Sequence[FragmentRow]] = field(default_factory=dict)
 
     def html(self) -> str:
         """The report as one HTML document: styles, pictures and the script are inside."""
@@ -61,7 +65,7 @@ class Report:
             lead=escape(self.lead),
             meaning=escape(self._meaning()),
             tiles=tiles_html(self._tiles()),
-            confusions=self._confusions(),
+            confusions=self._confusions() + fragments_html(self.fragments),
             cards="\n".join(self._cards()),
             columns="".join(f'<th scope="col">{name}</th>' for name in COLUMNS),
             rows="\n".join(self._row(item) for item in self.items),
@@ -124,7 +128,7 @@ class Report:
         return said
 
     def _card(self, item: GalleryItem, picture: Picture, places: str) -> str:
-        said = f"predicted <b>{escape(item.predicted)}</b> ({item.probability:.1%})"
+        said = f"predicted <b>{escape(item.said)}</b>"
         if item.truth is not None:
             word, mark = ("wrong", "✗") if item.mistaken else ("right", "✓")
             said += (
@@ -148,8 +152,7 @@ class Report:
         return (
             f'<article class="card" {places}>'
             f'<h3>{escape(item.name)} <span class="soft">{known}</span></h3>'
-            f'<p>{said}</p><div class="meter" role="presentation">'
-            f'<i style="width:{100 * item.probability:.0f}%"></i></div>'
+            f"<p>{said}</p>{_meter(item)}"
             f"{picture_html(picture, item.name)}{note}{told}</article>"
         )
 
@@ -158,8 +161,8 @@ class Report:
         best = item.picture.top(1)
         cells = [
             "–" if item.truth is None else escape(item.classes[item.truth]),
-            escape(item.predicted),
-            f"{item.probability:.1%}",
+            escape(item.said if item.is_number else item.predicted),
+            "–" if item.is_number else f"{item.probability:.1%}",
             escape(item.classes[scores.target]),
             f"{scores.output:.3f}",
             f"{scores.baseline_output:.3f}",
@@ -173,6 +176,36 @@ class Report:
             + "".join(f"<td>{cell}</td>" for cell in cells)
             + "</tr>"
         )
+
+
+def fragments_html(fragments: Mapping[str, Sequence[FragmentRow]]) -> str:
+    """The fragments that speak for and against something, as a section of a page."""
+    if not fragments:
+        return ""
+    columns = ("fragment", "graphs", "occurrences", "mean score", "standard error", "same sign")
+    head = "".join(f'<th scope="col">{name}</th>' for name in columns)
+    tables = []
+    for name, rows in fragments.items():
+        body = "".join(
+            f'<tr><th scope="row">{escape(r.fragment)}</th><td>{r.graphs:,}</td>'
+            f"<td>{r.occurrences:,}</td><td>{r.mean:+.3f}</td><td>{r.error:.3f}</td>"
+            f"<td>{r.agree:.0%}</td></tr>"
+            for r in rows
+        )
+        tables.append(
+            f'<div class="panel"><table><caption>{escape(name)}: above 0 for it, below against it'
+            f"</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        )
+    return (
+        '<section id="fragments"><h2>Fragments</h2><p class="soft">Those of two graphs or more, of '
+        "all that were explained. Same sign: the share of the occurrences whose score has the sign "
+        f"of the mean.</p>{''.join(tables)}</section>"
+    )
+
+
+def _meter(item: GalleryItem) -> str:
+    share = f'<i style="width:{100 * item.probability:.0f}%"></i>'
+    return "" if item.is_number else f'<div class="meter" role="presentation">{share}</div>'
 
 
 def confusion_tables(

@@ -2,18 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any
 
 from lgan.data import RawGraphs
 from lgan.data.molecule_graphs import graph_molecule
 from lgan.explain import (
     FRAGMENTS,
+    MOLECULES,
     Attribution,
     Fragment,
     GalleryItem,
     Molecule,
     attribute,
     molecule_fragments,
+    molecule_from_graph,
 )
 from lgan.explain.methods import DEFAULT
 from lgan.explain.question import Over
@@ -30,6 +33,7 @@ def explain_graphs(
     raw: RawGraphs,
     *,
     target: int | str | None = None,
+    against: int | str | None = None,
     method: str = DEFAULT,
     over: Over = "edges",
     fragments: str | None = None,
@@ -42,6 +46,7 @@ def explain_graphs(
         predictor: The model.
         raw: The graphs.
         target: Class, or the target of several, by name or number; the predicted class by default.
+        against: The class it is compared with, by name or number; all others by default.
         method: Name of the method.
         over: What is taken away.
         fragments: Kind of fragments, see :func:`lgan.attribute` and
@@ -56,6 +61,7 @@ def explain_graphs(
         predictor.network,
         predictor.union(raw, compress=False),
         None if target is None else explained_output_of(predictor.task, target),
+        against=None if against is None else explained_output_of(predictor.task, against),
         method=method,
         over=over,
         fragments=_fragments(raw, fragments),
@@ -85,16 +91,24 @@ def explained_output_of(task: Task, target: int | str) -> int:
 
 
 def explained_item(
-    predictor: Predictor, raw: RawGraphs, graph: int, found: Attribution
+    predictor: Predictor,
+    raw: RawGraphs,
+    graph: int,
+    found: Attribution,
+    interval: tuple[float, float] | None = None,
 ) -> GalleryItem:
     """An explained graph with its name and picture, that of a molecule where it is one."""
     task = predictor.task
-    name = f"{raw.name} {int(raw.rows[graph])}" if raw.ids is None else raw.ids[graph]
+    name = f"{raw.name} {int(raw.rows[graph])}"
+    if raw.ids is not None:  # SMILES, and after a space a name where it has one
+        name = raw.ids[graph].split(maxsplit=1)[-1]
     molecule = None
     if raw.structures is not None and raw.featuriser is not None:
         molecule = Molecule.of_rdkit(graph_molecule(raw, graph), name)
+    elif raw.name in MOLECULES and raw.node_labels is not None and find_spec("rdkit") is not None:
+        molecule = molecule_from_graph(raw, graph)
     names = task.classes if task.has_classes else task.targets
-    return GalleryItem.of(found, names, name=name, molecule=molecule)
+    return GalleryItem.of(found, names, name=name, molecule=molecule, interval=interval)
 
 
 def score_rows(
