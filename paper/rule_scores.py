@@ -219,14 +219,7 @@ def rule_grids(record: Mapping[str, Any]) -> list[Grid]:
         "have its groups and are classified right. Their ROC-AUC on what members did not see: "
         + ", ".join(f"{name} {rule['held_out']:.3f}" for name, rule in rules.items())
         + ".",
-        "Recall is that of the group found least, at the true number of bonds. Fidelity deletes as "
-        "many of the strongest bonds. The probability that the models lose with the bonds of each "
-        "group: "
-        + ", ".join(
-            f"{name} " + " and ".join(f"{lost:.2f}" for lost in rule["lost_with_group"])
-            for name, rule in rules.items()
-        )
-        + ".",
+        "Recall is that of the group found least, at the true number of bonds.",
         f"By the mean of ROC-AUC and recall the best of all rules is {chosen['all']}; leaving one "
         "rule out chooses the same"
         + ("." if not others else ", but for " + ", ".join(
@@ -240,8 +233,17 @@ def rule_grids(record: Mapping[str, Any]) -> list[Grid]:
         "Edge ROC-AUC on rules of one and two groups": lambda s: float(s["auc"]),
         "Recall of the groups": lambda s: float(min(s["recall"])),
         "Overlap with the groups": lambda s: float(s["overlap"]),
-        "Fidelity: probability lost with the strongest bonds": lambda s: float(s["fidelity"]),
     }
+    if all("lost_with_group" in rule for rule in rules.values()):
+        lost = (
+            f"{name} " + " and ".join(f"{share:.2f}" for share in rule["lost_with_group"])
+            for name, rule in rules.items()
+        )
+        notes.append(
+            "Fidelity deletes as many of the strongest bonds as the groups have. With the bonds of "
+            f"one group the models lose a probability of: {', '.join(lost)}."
+        )
+        pick["Fidelity: probability lost with the strongest bonds"] = lambda s: float(s["fidelity"])
     grids = []
     for title, number in pick.items():
         rows = []

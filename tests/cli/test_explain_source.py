@@ -28,7 +28,7 @@ def test_a_page_of_a_file_holds_pictures_and_the_fragments_of_all(lgan, tmp_path
     model = predictor(["a", "b", "c", "b", "a"])
     model.checkpoint.save(tmp_path / "model.safetensors")
     table = tmp_path / "own.csv"
-    table.write_text("smiles\n" + "\n".join([*SMILES, "OC(=O)C an acid"]) + "\n")
+    table.write_text("smiles\n" + "\n".join([*SMILES, "OC(=O)C"]) + "\n")
     asked = ("--report", "page.html", "--gallery", 2, "--class", "b", "--against", "a")
     ran = lgan("explain", tmp_path / "model.safetensors", table, *asked)
     assert ran.code == 0, ran.err
@@ -37,5 +37,6 @@ def test_a_page_of_a_file_holds_pictures_and_the_fragments_of_all(lgan, tmp_path
     assert "The first 2 are shown" in page
     assert "Red edges speak for b, blue ones for a" in page
     assert '<th scope="row">O=CO</th><td>3</td>' in page  # in three of the molecules
-    ran = lgan("explain", tmp_path / "model.safetensors", table, "--index", 5, "--json")
-    assert ran.json["graphs"][0]["name"] == "an acid"
+    named = ("--smiles", "OC(=O)C acetic acid", "--json")
+    ran = lgan("explain", tmp_path / "model.safetensors", *named)
+    assert ran.json["graphs"][0]["name"] == "acetic acid"

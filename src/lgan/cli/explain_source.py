@@ -2,7 +2,7 @@
 
 import csv
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,9 @@ def explain_source(
 ) -> None:
     """Explain a source with the model's own encoder, and write or show what was found."""
     raw = _chosen(predictor.read(source, **reading), index)
+    if isinstance(source, list):  # SMILES, and after a space a name where it has one
+        names = [text.split(maxsplit=1)[-1] for text in source]
+        raw = replace(raw, ids=tuple(names[row] for row in raw.rows.tolist()))
     if target is None and predictor.task.kind == "binary":
         target = predictor.task.classes[1]  # one class for a whole table
     found: list[Attribution] = []

@@ -99,9 +99,7 @@ def explained_item(
 ) -> GalleryItem:
     """An explained graph with its name and picture, that of a molecule where it is one."""
     task = predictor.task
-    name = f"{raw.name} {int(raw.rows[graph])}"
-    if raw.ids is not None:  # SMILES, and after a space a name where it has one
-        name = raw.ids[graph].split(maxsplit=1)[-1]
+    name = f"{raw.name} {int(raw.rows[graph])}" if raw.ids is None else raw.ids[graph]
     molecule = None
     if raw.structures is not None and raw.featuriser is not None:
         molecule = Molecule.of_rdkit(graph_molecule(raw, graph), name)
