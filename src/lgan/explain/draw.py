@@ -141,7 +141,8 @@ def _add_words(picture: Picture, ax: Any, bar: Any = None) -> None:
     ax.set_title(
         fill(picture.title, WORDS, max_lines=2, placeholder="…"), fontsize=10, fontweight="bold"
     )
-    ax.text(0.5, -0.02, picture.caption, transform=ax.transAxes, ha="center", va="top",
+    words = "\n".join(filter(None, [picture.caption, picture.remark]))
+    ax.text(0.5, -0.02, words, transform=ax.transAxes, ha="center", va="top",
             fontsize=8, color="#444")  # fmt: skip
     ax.set_aspect("equal")
     ax.axis("off")
@@ -180,6 +181,9 @@ def _plot_graph(picture: Picture, ax: Any) -> None:
     if radius >= READABLE:
         for (x, y), label in zip(position, picture.labels, strict=True):
             ax.annotate(label, (x, y), ha="center", va="center", fontsize=0.8 * radius, zorder=3)
+    for i, note in picture.notes.items() if picture.numbers else ():
+        place = position[list(picture.pairs[i])].mean(0)
+        ax.annotate(note, place, ha="center", va="center", fontsize=7, zorder=4)
     middle, half = position.min(0) + size / 2, np.array([WIDTH, HEIGHT]) / unit / 2
     ax.set_xlim(middle[0] - half[0], middle[0] + half[0])
     ax.set_ylim(middle[1] - half[1], middle[1] + half[1])

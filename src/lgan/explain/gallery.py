@@ -53,10 +53,8 @@ class GalleryItem:
         caption = f"predicted {item.said}"
         if truth is not None:
             caption += f", is {classes[truth]}"
-        lines = [caption, item.change]
-        if any(map(picture.unsure, picture.notes)):
-            lines.append("?: members disagree on the sign")
-        return replace(item, picture=replace(picture, caption="\n".join(lines), numbers=True))
+        picture = replace(picture, caption=f"{caption}\n{item.change}", numbers=True)
+        return replace(item, picture=picture)
 
     @property
     def notes(self) -> list[str]:
@@ -64,8 +62,6 @@ class GalleryItem:
         notes, gap = [], self.attribution.relative_gap
         if not self.attribution.complete and not math.isnan(gap):
             notes.append(f"scores do not add up: gap {gap:.1%}")
-        if any(map(self.picture.unsure, self.picture.notes)):
-            notes.append("?: members disagree on the sign")
         if self.picture.hidden:
             notes.append(f"the weakest {self.picture.hidden:,} edges are not drawn")
         return notes

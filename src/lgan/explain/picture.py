@@ -116,8 +116,13 @@ class Picture:
         """
         best = [i for i in self.drawing_order[::-1][:NUMBERS]
                 if self.scale.weight(self.scores[i]) >= WRITTEN]  # fmt: skip
-        said = {i: f"{self.scores[i]:+.2g}".replace("-", "−") for i in best}
-        return {i: text + "?" * self.unsure(i) for i, text in said.items()}
+        return {i: f"{self.scores[i]:+.2g}" + "?" * self.unsure(i) for i in best}
+
+    @property
+    def remark(self) -> str:
+        """What question marks beside edges mean, where there are any."""
+        asked = self.numbers and any(map(self.unsure, self.notes))
+        return "?: members disagree on the sign" if asked else ""
 
     @property
     def drawing_order(self) -> list[int]:

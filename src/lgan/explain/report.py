@@ -118,7 +118,9 @@ class Report:
         """What the colours mean on this page, in words."""
         words = {(item.picture.red, item.picture.blue) for item in self.items}
         red, blue = words.pop() if len(words) == 1 else ("for the class named below it", "against")
-        said = f"Red edges speak {red}, blue ones {blue}; the stronger the colour, the more."
+        number = any(item.is_number for item in self.items)
+        said = f"Red: {red}; blue: {blue}" if number else f"Red edges speak {red}, blue ones {blue}"
+        said += "; the stronger the colour, the more."
         if all(item.attribution.complete for item in self.items):
             of = {item.attribution.of for item in self.items}
             said += (
@@ -148,7 +150,8 @@ class Report:
                 f"<details><summary>Scores of {many} edges</summary>"
                 f"<table><tbody>{rows}</tbody></table></details>"
             )
-        note = f'<p class="soft">{escape("; ".join([item.change, *item.notes]))}</p>'
+        remarks = "; ".join(filter(None, [item.change, *item.notes, picture.remark]))
+        note = f'<p class="soft">{escape(remarks)}</p>'
         return (
             f'<article class="card" {places}>'
             f'<h3>{escape(item.name)} <span class="soft">{known}</span></h3>'
