@@ -39,7 +39,7 @@ result = lgan.cross_validate(
     union,
     folds=5,
     fair=True,
-    config=lgan.TrainConfig(epochs=10),
+    config=lgan.TrainConfig(epochs=30, iterations=0),
 )
 for rule in ("gin", "fair"):
     chosen = result.selected(rule)
@@ -56,6 +56,6 @@ gin = lgan.cross_validate(
     plain,
     folds=5,
     fair=True,
-    config=lgan.TrainConfig(epochs=10),
+    config=lgan.TrainConfig(epochs=30, iterations=0),
 )
 print(f"fair  {gin.selected('fair').mean:.3f}")
