@@ -36,7 +36,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         made[name] = (ROOT / name).read_text()
     for name, text in made.items():
         files.append(File.generated(config, name, content=text))
-    waiting = [file for file in files if file.is_documentation_page()]
+    waiting = [
+        file
+        for file in files
+        if file.is_documentation_page() and not file.src_uri.startswith("notebooks/")
+    ]
     while waiting:
         file = waiting.pop()
         for target in _outside(file):
@@ -54,6 +58,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Add the commands; links to files outside docs/ lead to their copies in the site."""
     if page.file.src_uri == "commands.md":
         return markdown + _commands()
+    if page.file.src_uri.startswith("notebooks/"):
+        return markdown  # SMILES in what they print look like links
     here = posixpath.dirname(page.file.src_uri)
 
     def moved(link: re.Match[str]) -> str:

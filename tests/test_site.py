@@ -46,6 +46,13 @@ def test_nothing_is_fetched_from_elsewhere(site):
     assert not found
 
 
+def test_notebooks_and_pictures_are_in_the_site(site):
+    wanted = [f"notebooks/{path.stem}.html" for path in NOTEBOOKS]
+    wanted += ["pictures/layer.svg", "examples/molecules.csv", "CONTRIBUTING.html"]
+    assert len(NOTEBOOKS) == 3
+    assert [name for name in wanted if not (site / name).exists()] == []
+
+
 def test_search_knows_the_names(site):
     assert "lgan.LGANConv" in (site / "search" / "search_index.json").read_text()
 
