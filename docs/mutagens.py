@@ -1,4 +1,4 @@
-"""Draws the four molecules of docs/explanations.md: `python docs/pictures.py MIRROR`.
+"""Draws the four molecules of docs/explanations.md: `python docs/mutagens.py MIRROR`.
 
 A model is trained on 2,000 molecules of the TU set Mutagenicity, written as SMILES, so that
 hydrogens are implicit; then `lgan explain` draws. MIRROR is a folder that holds Mutagenicity.zip;
@@ -14,7 +14,7 @@ from lgan.data import load_raw
 from lgan.estimator import LGANClassifier
 from lgan.explain import MOLECULES, molecule_from_graph
 
-MODEL, PICTURE = Path("runs/mutagens/model.safetensors"), "docs/mutagens.svg"
+MODEL, PICTURE = Path("runs/mutagens/model.safetensors"), "docs/pictures/mutagens.svg"
 DRAWN = {
     "O=[N+]([O-])c1ccccc1": "nitrobenzene",
     "Nc1ccccc1": "aniline",
