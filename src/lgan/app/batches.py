@@ -5,6 +5,7 @@ import io
 import shutil
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from secrets import token_urlsafe
@@ -81,10 +82,14 @@ class Batches:
 
     def __init__(self, predictor: Predictor, model: OneThread, limits: Limits):
         self.predictor, self.model, self.limits = predictor, model, limits
-        self.folder = Path(mkdtemp(prefix="lgan-app-"))
         self._kept: dict[str, Batch] = {}
         self._lock, self._new, self._closed = Lock(), Event(), False
+
+    @cached_property
+    def folder(self) -> Path:
+        """Where files are kept until they are read; with the first of them the work begins."""
         Thread(target=self._work, name="batches", daemon=True).start()
+        return Path(mkdtemp(prefix="lgan-app-"))
 
     def new_path(self, kind: str) -> Path:
         """Where a file of this format is kept while it is needed."""
@@ -142,7 +147,8 @@ class Batches:
             for batch in self._kept.values():
                 batch.stop.set()
         self._new.set()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if "folder" in vars(self):
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def _looked_at(self, path: Path) -> Batch:
         said = predicted_columns(self.predictor.task)

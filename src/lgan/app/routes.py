@@ -5,15 +5,12 @@ import json
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from functools import partial
-from hashlib import sha256
 from importlib.resources import files
-from importlib.resources.abc import Traversable
-from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
@@ -21,10 +18,12 @@ from lgan.app.about import about_model, example_graphs
 from lgan.app.answers import explained, plain_picture, predicted
 from lgan.app.batch_report import batch_report
 from lgan.app.batches import Batch, Batches, csv_of
+from lgan.app.bodies import body_parts, read_json
 from lgan.app.guard import Guard
 from lgan.app.limits import Limits, RefusedError
 from lgan.app.one_thread import OneThread
 from lgan.app.predictions import Predictions
+from lgan.app.static_files import StaticFiles
 from lgan.app.subjects import (
     Subjects,
     asked_object,
@@ -38,14 +37,6 @@ from lgan.predictor import Predictor
 __all__ = ["LOCAL", "build_app"]
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
-TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".json": "application/json",
-    ".svg": "image/svg+xml",
-    ".txt": "text/plain; charset=utf-8",
-}
 # Seconds between two looks at a file that is being predicted, and rows of it in one answer.
 LOOK, PAGE = 0.15, 2_000
 # What one question is about, its type, and what several are called.
@@ -61,7 +52,7 @@ class Page:
         self.model, self.pencil = OneThread(limits), OneThread(limits)
         self.predictions = Predictions(predictor, self.model, limits)
         self.batches = Batches(predictor, self.model, limits)
-        self.static = _static(files("lgan.app") / "static")
+        self.static = StaticFiles.of(files("lgan.app") / "static")
         self.about = about_model(predictor, limits)
         if self.about["molecules"]:  # so that nobody waits while loops are compiled
             self.model.submit(lambda: predictor.predict(["CCO"]))
@@ -91,15 +82,15 @@ class Page:
 
     async def index(self, request: Request) -> Response:
         """The page."""
-        return self._served("index.html", request)
+        return self.static.served("index.html", request)
 
     async def file(self, request: Request) -> Response:
         """A file of the page, by a name that was known at the start."""
-        return self._served(request.path_params["name"], request)
+        return self.static.served(request.path_params["name"], request)
 
     async def description(self, request: Request) -> Response:
         """The interface in the words of OpenAPI."""
-        return self._served("openapi.json", request)
+        return self.static.served("openapi.json", request)
 
     async def tell_model(self, request: Request) -> Response:
         """What is known of the model."""
@@ -114,7 +105,7 @@ class Page:
     async def predict(self, request: Request) -> Response:
         """Rows of predictions."""
         known = {"smiles": list, "graphs": list, "details": bool}
-        body = asked_object(await self._json(request), known)
+        body = asked_object(await read_json(request, self.limits), known)
         details = bool(body.get("details", False))
         if "smiles" in body and not details:
             smiles = check_smiles(self.predictor, body["smiles"], self.limits)
@@ -128,7 +119,7 @@ class Page:
     async def explain(self, request: Request) -> Response:
         """Scores of atoms and bonds, and their picture."""
         known = {**ONE, "class": (str, int), "numbers": bool, "limit": (int, float)}
-        body = asked_object(await self._json(request), known)
+        body = asked_object(await read_json(request, self.limits), known)
         options = {name: body[name] for name in ("numbers", "limit") if name in body}
 
         def work() -> dict[str, Any]:
@@ -140,7 +131,7 @@ class Page:
     async def what_if(self, request: Request) -> Response:
         """The prediction after a small change."""
         known = {**ONE, "class": (str, int), "remove": list, "atom": int, "element": str}
-        body = asked_object(await self._json(request), known)
+        body = asked_object(await read_json(request, self.limits), known)
         asked = {name: body.get(name) for name in ("remove", "atom", "element")}
         if not all(type(end) is int for end in body.get("remove", [])):
             raise RefusedError(422, "`remove` must hold two whole numbers.")
@@ -154,7 +145,7 @@ class Page:
 
     async def draw(self, request: Request) -> Response:
         """Pictures without scores; `null` where something cannot be drawn."""
-        body = asked_object(await self._json(request), {"smiles": list, "graphs": list})
+        body = asked_object(await read_json(request, self.limits), {"smiles": list, "graphs": list})
 
         def work() -> dict[str, Any]:
             raw = self._subjects(body).raw
@@ -171,7 +162,9 @@ class Page:
         path = self.batches.new_path(request.query_params.get("format", ""))
         try:
             with path.open("wb") as file:
-                async for part in self._parts(request, self.limits.file_bytes):
+                async for part in body_parts(
+                    request, self.limits.file_bytes, self.limits.body_seconds
+                ):
                     file.write(part)
         except BaseException:
             path.unlink(missing_ok=True)
@@ -262,44 +255,6 @@ class Page:
         except (ValueError, TypeError) as error:
             raise RefusedError(422, str(error)) from error
 
-    async def _json(self, request: Request) -> Any:
-        if request.headers.get("content-type", "").partition(";")[0] != "application/json":
-            raise RefusedError(415, "Expected JSON: set `Content-Type: application/json`.")
-        parts = [part async for part in self._parts(request, self.limits.json_bytes)]
-        try:
-            return json.loads(b"".join(parts))
-        except (ValueError, RecursionError) as error:
-            raise RefusedError(400, f"Expected JSON, got {str(error)[:120]}.") from error
-
-    async def _parts(self, request: Request, most: int) -> AsyncIterator[bytes]:
-        """The body piece by piece, refused where it is too large or too slow."""
-        length = request.headers.get("content-length", "0")
-        too_large = RefusedError(413, f"Expected {most:,} bytes at most. Send less at once.")
-        if not length.isdecimal() or int(length) > most:
-            raise too_large
-        size, stream = 0, request.stream()
-        try:
-            async with asyncio.timeout(self.limits.body_seconds):
-                async for part in stream:
-                    size += len(part)
-                    if size > most:
-                        raise too_large
-                    yield part
-        except TimeoutError:
-            raise RefusedError(408, "The rest of the request did not arrive in time.") from None
-        except ClientDisconnect:
-            raise RefusedError(400, "The request broke off.") from None
-
-    def _served(self, name: str, request: Request) -> Response:
-        found = self.static.get(name)
-        if found is None:
-            raise RefusedError(404, "There is nothing here.")
-        content, kind, tag = found
-        headers = {"ETag": tag, "Cache-Control": "no-cache"}
-        if request.headers.get("if-none-match") == tag:
-            return Response(status_code=304, headers=headers)
-        return Response(content, media_type=kind, headers=headers)
-
 
 def build_app(
     predictor: Predictor,
@@ -335,17 +290,3 @@ async def _not_found(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 404)
     words = {404: "There is nothing here.", 405: "This cannot be asked in this way."}
     return JSONResponse({"error": words[status]}, status)
-
-
-def _static(folder: Traversable, prefix: str = "") -> dict[str, tuple[bytes, str, str]]:
-    """Every file of the page by name: no request reaches the file system."""
-    found: dict[str, tuple[bytes, str, str]] = {}
-    for entry in folder.iterdir():
-        name = f"{prefix}{entry.name}"
-        if entry.is_dir():
-            found |= _static(entry, f"{name}/")
-        else:
-            content = entry.read_bytes()
-            kind = TYPES.get(Path(name).suffix, "text/plain; charset=utf-8")
-            found[name] = (content, kind, f'"{sha256(content).hexdigest()[:16]}"')
-    return found

@@ -1,0 +1,56 @@
+"""The files of the page, read once: no request reaches the file system."""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lgan.app.limits import RefusedError
+
+__all__ = ["StaticFiles"]
+
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+}
+
+
+@dataclass(frozen=True)
+class StaticFiles:
+    """Contents by name, with their type and a tag by which a browser knows them again."""
+
+    known: dict[str, tuple[bytes, str, str]]
+
+    @staticmethod
+    def of(folder: Traversable) -> "StaticFiles":
+        """All files below a folder."""
+        return StaticFiles(_read(folder, ""))
+
+    def served(self, name: str, request: Request) -> Response:
+        """A file by its name."""
+        if name not in self.known:
+            raise RefusedError(404, "There is nothing here.")
+        content, kind, tag = self.known[name]
+        headers = {"ETag": tag, "Cache-Control": "no-cache"}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        return Response(content, media_type=kind, headers=headers)
+
+
+def _read(folder: Traversable, prefix: str) -> dict[str, tuple[bytes, str, str]]:
+    found: dict[str, tuple[bytes, str, str]] = {}
+    for entry in folder.iterdir():
+        name = f"{prefix}{entry.name}"
+        if entry.is_dir():
+            found |= _read(entry, f"{name}/")
+        else:
+            content = entry.read_bytes()
+            kind = TYPES.get(Path(name).suffix, "text/plain; charset=utf-8")
+            found[name] = (content, kind, f'"{sha256(content).hexdigest()[:16]}"')
+    return found
