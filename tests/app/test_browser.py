@@ -179,6 +179,33 @@ def test_a_file_is_dropped_sorted_filtered_and_saved(page):
 
 
 @pytest.mark.slow
+def test_rows_of_an_sdf_have_pictures_and_can_be_asked_about(page):
+    chem = pytest.importorskip("rdkit.Chem")
+    path = page.folder / "mine.sdf"
+    path.write_text(chem.MolToMolBlock(chem.MolFromSmiles("OCC")) + "$$$$\n")
+    page.find("#tab-many").click()
+    page.find("#file").send_keys(str(path))
+    page.until("return document.querySelectorAll('table.rows img').length === 1")
+    assert "V2000" not in page.text("#many")
+    page.find("button[aria-label='Ask about row 1']").click()
+    page.answered()
+    assert sorted(page.find("#smiles").get_attribute("value")) == ["C", "C", "O"]
+
+
+@pytest.mark.slow
+def test_a_large_file_shows_its_progress_and_can_be_cancelled(page):
+    path = page.folder / "large.csv"
+    path.write_text("smiles\n" + "CCCCCCCCCCO\n" * 20_000)
+    page.find("#tab-many").click()
+    page.find("#file").send_keys(str(path))
+    page.until("return document.querySelector('progress')?.value > 0")
+    page.click("Cancel", ".progress")
+    page.until("return document.querySelector('.result:not([hidden])')")
+    assert "cancelled: " in page.text(".result")
+    assert "20,000" not in page.text(".result")
+
+
+@pytest.mark.slow
 def test_a_table_that_is_none_is_refused_in_words(page):
     path = page.folder / "none.csv"
     path.write_text("a,b\n1,2\n")

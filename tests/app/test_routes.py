@@ -175,6 +175,19 @@ def test_other_tables_are_read_too(client, kind, content):
     assert predicted_file(client, content.encode(), kind)["done"] == 2
 
 
+def test_molecules_of_an_sdf_are_predicted_and_drawn(client):
+    chem = pytest.importorskip("rdkit.Chem")
+    blocks = [chem.MolToMolBlock(chem.MolFromSmiles(smiles)) for smiles in ("CCO", "c1ccccc1")]
+    text = "".join(f"{block}> <name>\nthis\n\n$$$$\n" for block in blocks)
+    told = predicted_file(client, text.encode(), "sdf")
+    rows = client.get(f"/api/batches/{told['id']}/rows").json()["rows"]
+    assert [row["seen"] for row in rows] == ["yes", "yes"]
+    assert "V2000" in rows[0][told["structures"]]
+    report = client.get(f"/api/batches/{told['id']}/report.html").text
+    assert report.count("data:image/svg+xml") == 2
+    assert "V2000" not in report
+
+
 def test_a_file_can_be_cancelled_and_keeps_what_is_there(client, predictor):
     text = "smiles\n" + "CCO\n" * 190
     ids = [

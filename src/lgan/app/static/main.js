@@ -6,6 +6,7 @@ import { Compare } from "./compare.js";
 import { byId, h, say } from "./dom.js";
 import { Many } from "./many.js";
 import { showModel } from "./model.js";
+import { smilesOf } from "./structures.js";
 
 const TABS = ["ask", "compare", "many", "model"];
 
@@ -75,8 +76,7 @@ async function begin() {
         asking.offer([async () => graph], `row ${row[""]}, graph`);
         return;
       }
-      const cell = String(row[batch.structures] ?? row[`${batch.structures} (input)`]);
-      asking.open(cell.includes("\n") ? asking.ocl.Molecule.fromMolfile(cell).toIsomericSmiles() : cell);
+      asking.open(await smilesOf(row[batch.structures]));
     },
   };
   const asking = new Ask(byId("ask"), model, actions);

@@ -2,6 +2,7 @@
 
 import { ask, download, get, remove, upload, watch } from "./api.js";
 import { h, later, number, picture, say } from "./dom.js";
+import { smilesOf } from "./structures.js";
 
 const PAGE = 25;
 const FORMATS = { csv: "csv", tsv: "tsv", tab: "tsv", smi: "smi", smiles: "smi", sdf: "sdf", sd: "sdf", jsonl: "jsonl", ndjson: "jsonl", graphml: "graphml" };
@@ -161,9 +162,8 @@ export class Many {
     const good = rows.map((row, i) => [row, i]).filter(([row]) => !row.error);
     if (!good.length) return;
     const { structures, id } = this.batch;
-    const things = structures ? good.map(([row]) => String(row[structures] ?? row[`${structures} (input)`]))
-      : await Promise.all(good.map(([row]) => get(`/api/batches/${id}/graphs/${row[""] - 1}`)));
     try {
+      const things = await Promise.all(good.map(([row]) => (structures ? smilesOf(row[structures]) : get(`/api/batches/${id}/graphs/${row[""] - 1}`))));
       const { svgs } = await ask("/api/pictures", structures ? { smiles: things } : { graphs: things });
       svgs.forEach((svg, k) => { if (svg) thumbs[good[k][1]].replaceWith(picture(svg, "", "thumb")); });
     } catch { /* the table says all without them */ }
