@@ -63,10 +63,10 @@ def explain(config: BenchConfig) -> list[Row]:
     # With threads the peer may be slower than without, so that both are told.
     for threads in THREADS if config.device.type == "cpu" else (None,):
         with ops.at_most(threads):
-            count = "" if threads is None else f", {threads} thread" + "s" * (threads > 1)
-            rows += _rows("LGAN-res", lgan, graphs, config, both.note, count)
-            rows += _rows("GIN of PyG, not trained", gin, graphs, config, both.note, count)
-            rows += [] if missing("rdkit") else _molecule_rows(config, threads, count)
+            how = "" if threads is None else f", {threads} thread" + "s" * (threads > 1)
+            rows += _rows("LGAN-res", lgan, graphs, config, both.note, how)
+            rows += _rows("GIN of PyG, not trained", gin, graphs, config, both.note, how)
+            rows += [] if missing("rdkit") else _molecule_rows(config, threads, how)
     return rows
 
 
