@@ -147,20 +147,26 @@ def _mark(known: dict[Key, dict[str, Any]], key: Key) -> str:
 
 
 def _missing(known: dict[Key, dict[str, Any]]) -> list[str]:
-    """A note that names the cells that are wanted and in no record."""
-    missing = []
-    for model, sizes in WANTED.items():
-        sets = [n for n in SETS if not (model == "chemprop" and n in OURS_ALONE)]
-        for members in sizes:
-            gone = [
-                f"{name} {split}"
-                for name in sets
-                for split in SETS[name][2]
-                if (name, split, model, members) not in known
-            ]
-            if gone:
-                missing.append(f"{_named(model, members)} on {', '.join(gone)}")
-    return [f"Not measured yet: {'; '.join(missing)}."] if missing else []
+    """Notes that name the cells that are wanted and in no record."""
+    nowhere, partly = [], []
+    for model, members in ((model, size) for model, sizes in WANTED.items() for size in sizes):
+        gone, all_of_it = [], True
+        for name, (_, _, splits) in SETS.items():
+            if model == "chemprop" and name in OURS_ALONE:
+                continue
+            left = [split for split in splits if (name, split, model, members) not in known]
+            all_of_it = all_of_it and len(left) == len(splits)
+            if left:
+                gone.append(name if len(left) == len(splits) else f"{name} ({', '.join(left)})")
+        if all_of_it:
+            nowhere.append(_named(model, members))
+        elif gone:
+            partly.append(f"{_named(model, members)} on {', '.join(gone)}")
+    return [
+        f"{what}: {'; '.join(which)}."
+        for what, which in (("Not measured yet", partly), ("Not measured anywhere yet", nowhere))
+        if which
+    ]
 
 
 def _cost(cell: dict[str, Any] | None) -> str:

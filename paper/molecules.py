@@ -22,7 +22,7 @@ import torch
 from benchmarks.child import call_in_child
 from lgan._version import __version__
 from lgan.data import replaced
-from lgan.train.environment import environment
+from lgan.train.environment import environment, typed_command
 from paper.molecule_networks import NETWORKS
 from paper.molecule_peers import FORESTS, link
 from paper.molecule_sets import SEEDS, SETS, TEST, PreparedSet, prepare
@@ -179,7 +179,10 @@ def _row(folder: Path, cell: Cell, seeds: list[int], ran: dict[str, Any]) -> dic
         "predict_seconds": [round(value, 4) for value in ran["predict_seconds"]],
         "peak_memory": ran["peak_memory"], "rows": rows, "settings": ran["settings"],
         "version": __version__,
-        "environment": ran.get("environment") or environment(torch.device("cpu")),
+        "environment": {
+            **(ran.get("environment") or environment(torch.device("cpu"))),
+            "command": typed_command(),
+        },
     }  # fmt: skip
 
 

@@ -127,8 +127,9 @@ def test_cells_are_scored_written_and_shown(sets, monkeypatch, tmp_path):
     assert (rmse.columns[1:], auc.columns[1:]) == (["Numbers, random"], ["Labels, random"])
     assert [row[0] for row in rmse.rows] == ["lgan", "rf"]
     assert cost.rows[1][1].endswith("/ 1")  # MiB
-    assert "Numbers random" not in cost.notes[-1].partition("; ")[0]
-    assert "chemprop on FreeSolv random" in cost.notes[-1]
+    notes = "\n".join(cost.notes)
+    assert "Not measured yet: lgan on FreeSolv, ESOL, BBBP" in notes
+    assert "Not measured anywhere yet: lgan ×5; lgan ×10;" in notes
 
 
 def test_ensembles_of_a_peer_average_models_that_are_trained_once(sets, monkeypatch, tmp_path):
