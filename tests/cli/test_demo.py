@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from lgan import CVResult
+from lgan import CVResult, load_model
 
 
 def test_demo_prints_a_table_and_keeps_the_records(lgan, tmp_path):
@@ -18,6 +18,8 @@ def test_demo_prints_a_table_and_keeps_the_records(lgan, tmp_path):
         assert fold[::2] == fold[1::2], "partners lie in one fold"
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert f"which edges decided, in pictures: {Path('out') / 'report.html'}" in ran.out
+    assert ran.out.rstrip().endswith(f"lgan app {Path('out') / 'model.safetensors'}")
+    assert load_model(tmp_path / "out" / "model.safetensors").task.classes
     report = (tmp_path / "out" / "report.html").read_text()
     assert report.count("<article") == 12
     assert report.count("held out") == 12
