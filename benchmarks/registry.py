@@ -20,6 +20,7 @@ from benchmarks.paper import paper
 from benchmarks.prepare import prepare
 from benchmarks.product import product
 from benchmarks.row import Row
+from benchmarks.scale import scale
 from benchmarks.scaling import scaling
 from benchmarks.triangles import triangles
 
@@ -66,6 +67,9 @@ BENCHMARKS: dict[str, BenchmarkSpec] = {
     ),
     "molecule-training": BenchmarkSpec(
         molecule_training, "Training on molecules and predicting them, beside chemprop", "cpu"
+    ),
+    "scale": BenchmarkSpec(
+        scale, "A table ten times as large in shards, and training by two processes", "cpu"
     ),
     "scaling": BenchmarkSpec(scaling, "Time and memory of a layer against size", "any"),
     "large": BenchmarkSpec(large, "One large power-law graph beside scipy and igraph", "cpu"),

@@ -11,7 +11,7 @@ from benchmarks.child import ChildRun
 # They measure in processes of their own; here the same functions run in this one.
 IN_CHILDREN = ("codes", "large", "scaling")
 NEEDS_DATA = ("prepare",)
-SLOW = ("molecules", "molecule-training")
+SLOW = ("molecules", "molecule-training", "scale")
 
 
 def _in_process(function, arguments, **_):

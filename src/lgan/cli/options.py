@@ -49,6 +49,7 @@ __all__ = [
     "Overwrite",
     "PairCode",
     "Processes",
+    "Ray",
     "Readout",
     "Recipe",
     "Report",
@@ -68,6 +69,7 @@ __all__ = [
     "TaskKind",
     "TrainingData",
     "Window",
+    "Workers",
     "check_file",
     "one_of",
 ]
@@ -212,6 +214,13 @@ Shards = Annotated[
     typer.Option(min=1, metavar="N", help="Number of shards, of 100,000 rows at most."),
 ]
 Processes = Annotated[int, typer.Option(min=1, metavar="N", help="Processes that read molecules.")]
+Ray = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Train on the workers of an existing Ray cluster."),
+]
+Workers = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Workers that share every batch on Ray.")
+]
 Window = Annotated[
     int | None,
     typer.Option(

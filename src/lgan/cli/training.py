@@ -1,5 +1,6 @@
 """`lgan train` and `lgan cv`."""
 
+import sys
 from contextlib import nullcontext
 from dataclasses import replace
 from importlib.util import find_spec
@@ -11,6 +12,7 @@ import typer
 from lgan.catalogue import DATASETS, shown
 from lgan.cli import options
 from lgan.cli.groups import NetworkOptions, SourceOptions, grouped
+from lgan.cli.ray_training import train_on_ray, without_ray
 from lgan.cli.screen import console, epoch_progress, note, print_json, reading_progress, table
 from lgan.cli.setup import (
     checked_folds,
@@ -175,6 +177,8 @@ def train(
     network: NetworkOptions,
     seed: options.Seed = 0,
     device: options.Device = "auto",
+    ray: options.Ray = None,
+    workers: options.Workers = None,
     output: options.Output = None,
     resume: options.Resume = False,
     overwrite: options.Overwrite = False,
@@ -200,6 +204,15 @@ def train(
     reading = data.reading(seed=seed, columns=how.columns)
     resume = resume or restarted()
     folder = output_folder(output, f"{name}-{model}-train", resume=resume, overwrite=overwrite)
+    if ray is not None:
+        if overwrite:
+            raise typer.BadParameter("`--ray` goes on where it stopped: remove the output first.")
+        words = without_ray(sys.argv[1:])
+        gpus = place.type == "cuda"
+        train_on_ray(words, ray, workers=workers or 1, gpus=gpus, output=folder)
+        return
+    if workers is not None:
+        raise typer.BadParameter("`--workers` is for `--ray`; on one machine use torchrun.")
 
     from lgan.experiment import factory, network_spec, stored_model, with_data_options
     from lgan.experiment.training_report import estimate_words

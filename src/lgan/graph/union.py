@@ -94,6 +94,14 @@ class GraphBatch:
             _trusted=True,
         )
 
+    def typed(self, dtype: torch.dtype) -> "GraphBatch":
+        """The same batch with real features of another precision."""
+        real = {n: getattr(self, n) for n in ("x", "graph_x")}
+        real = {n: t.to(dtype) for n, t in real.items() if t is not None and t.is_floating_point()}
+        if all(value is getattr(self, name) for name, value in real.items()):
+            return self
+        return replace(self, **real, _trusted=True)
+
     @cached_property
     def edge_index(self) -> Tensor:
         """Both directions of every edge ``[2, 2 P]``, for layers of PyG."""

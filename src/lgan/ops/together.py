@@ -13,32 +13,46 @@ import torch
 from torch import Tensor
 from torch import distributed as processes
 
-__all__ = ["least", "own_part", "rank", "sharing", "sum_in_place", "total", "workers"]
+__all__ = [
+    "least",
+    "own_part",
+    "rank",
+    "shared",
+    "sharing",
+    "sum_in_place",
+    "total",
+    "workers",
+]
 
 _sharing: ContextVar[bool] = ContextVar("lgan_sharing", default=False)
 
 
 @contextmanager
 def sharing() -> Iterator[None]:
-    """Inside, every batch is shared out among the processes of ``torch.distributed``.
+    """Inside, every batch is shared out among the processes of ``torch.distributed``, maybe one.
 
     A program that uses these for something else is left alone outside.
     """
-    token = _sharing.set(processes.is_initialized())
+    token = _sharing.set(True)
     try:
         yield
     finally:
         _sharing.reset(token)
 
 
+def shared() -> bool:
+    """Whether batches are shared out, maybe to one process only."""
+    return _sharing.get()
+
+
 def workers() -> int:
     """How many processes share a batch; 1 alone."""
-    return processes.get_world_size() if _sharing.get() else 1
+    return processes.get_world_size() if shared() and processes.is_initialized() else 1
 
 
 def rank() -> int:
     """The number of this process among them; 0 for the one that writes files."""
-    return processes.get_rank() if _sharing.get() else 0
+    return processes.get_rank() if workers() > 1 else 0
 
 
 def own_part(number: int) -> slice:

@@ -85,7 +85,8 @@ class HeldOut:
             self.views = [model_view(model, group.index) for group in self.groups]
         found: list[Tensor] = [torch.empty(0)] * len(self.held_out)
         for i, (group, view) in enumerate(zip(self.groups, self.views, strict=True)):
-            out = torch.cat([view(batch) for batch in self._cut(i)], -2)
+            dtype = next((t.dtype for t in view.parameters()), torch.get_default_dtype())
+            out = torch.cat([view(batch.typed(dtype)) for batch in self._cut(i)], -2)
             out = _gathered(out.view(-1, *out.shape[-2:]), group.ids.numel())
             for row, (k, place) in enumerate(self.places[i].items()):
                 found[k] = out[row, place]

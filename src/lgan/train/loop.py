@@ -18,6 +18,7 @@ from lgan.catalogue import DATASETS
 from lgan.data.sharded_union import Graphs, ShardedUnion
 from lgan.graph import GraphBatch, GraphUnion
 from lgan.nn.dropout import Dropout
+from lgan.nn.norm import BatchNorm
 from lgan.ops import together
 from lgan.train.adam import StackedAdam
 from lgan.train.average import RunningMean
@@ -108,6 +109,9 @@ def train_together(
             "`graph_features`."
         )
     model = stack(models).to(device).train()
+    dtype = next(model.parameters()).dtype
+    if _in_double(model, device):
+        model.double()
     rates = torch.tensor([v.config.lr for v in chosen], dtype=torch.float64)
     decays = torch.tensor([v.config.weight_decay for v in chosen], dtype=torch.float64)
     optimizer = StackedAdam(model, rates, decays, decoupled=config.optimizer == "adamw")
@@ -175,7 +179,7 @@ def train_together(
         mean.swap()
     else:
         best.restore()
-    return model, curves.cut(epoch)
+    return model.to(dtype), curves.cut(epoch)
 
 
 class Steps:
@@ -255,12 +259,23 @@ def _step(
     weight = seen.to(optimizer.value.dtype)
     node_weight = weight[:, batch.batch] * batch.multiplicity
     with torch.autocast(batch.ptr.device.type, torch.bfloat16, enabled=half):
-        out = model(batch.weighted(node_weight))
+        out = model(batch.typed(weight.dtype).weighted(node_weight))
     loss = objective.loss(out.to(weight.dtype), batch.y, weight, graph_weight)
     loss.sum().backward()
     together.sum_in_place(optimizer.grad)
     optimizer.step(scale)
     return loss.detach()
+
+
+def _in_double(model: nn.Module, device: torch.device) -> bool:
+    """Whether processes that share batches on the CPU train in double precision.
+
+    With batch statistics many weights have a gradient of 0, or near it; rounding makes it something
+    else, and Adam a step of full size whose direction depends on the order of sums. In single
+    precision the number of processes would soon decide what is found.
+    """
+    batch = any(isinstance(module, BatchNorm) for module in model.modules())
+    return together.shared() and batch and device.type == "cpu"
 
 
 def _checked_weight(weight: Tensor, graphs: int) -> Tensor:

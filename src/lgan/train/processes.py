@@ -21,7 +21,10 @@ def joined() -> Iterator[bool]:
     Every process reads the data and the state of a run by itself: their folders must be ones that
     all processes see.
     """
-    if int(os.environ.get("WORLD_SIZE", "1")) == 1 or distributed.is_initialized():
+    if "WORLD_SIZE" not in os.environ and not distributed.is_initialized():
+        yield True
+        return
+    if distributed.is_initialized() or os.environ["WORLD_SIZE"] == "1":
         with together.sharing():
             yield together.rank() == 0
         return
