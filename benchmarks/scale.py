@@ -15,10 +15,10 @@ from benchmarks.config import BenchConfig
 from benchmarks.molecules import molecule_file
 from benchmarks.row import Bar, Row
 from benchmarks.watched import Measured, measured
-from lgan import LGAN, TrainConfig
 from lgan.data import Shards, prepare_shards
 from lgan.data.sharded_union import Graphs, ShardedUnion
-from lgan.train import train_ensemble
+from lgan.nn import LGAN
+from lgan.train import TrainConfig, train_ensemble
 from lgan.train.processes import joined
 
 __all__ = ["scale"]
