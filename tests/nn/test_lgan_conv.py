@@ -301,7 +301,8 @@ def test_reset_draws_all_weights_anew():
 
 def test_its_repr_shows_the_options():
     expected = "LGANConv(3, 5, residual=True, comb='linear', fusion='gate', branches='both', "
-    expected += "pair_code='none', code_map='linear', squash=False, norm='batch', edge_dim=None)"
+    expected += "pair_code='none', code_map='linear', squash=False, norm='batch', edge_dim=None, "
+    expected += "directed=False)"
     assert repr(LGANConv(3, 5, residual=True, comb="linear", fusion="gate")) == expected
 
 

@@ -54,7 +54,7 @@ def prepare(
     \b
     Examples:
       lgan data prepare MUTAG
-      lgan data prepare big.csv --target active --shards 64 --processes 8 --output big
+      lgan data prepare big.csv --target active --shards 64 --output big
     """
     data.check(source)
     if Path(source).exists():

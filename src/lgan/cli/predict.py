@@ -103,7 +103,7 @@ def predict(
       lgan predict runs/active/model.safetensors new.csv --output predicted.csv
       lgan predict runs/active/model.safetensors --smiles "c1ccccc1O"
       lgan predict runs/proteins/model.safetensors PROTEINS -o predictions.csv
-      lgan predict runs/active/model.safetensors big.parquet --shards 64 --output predicted
+      lgan predict runs/active/model.safetensors big.parquet --shards 64 -o out
     """
     if (source is None) == (not smiles):
         raise typer.BadParameter("Give a SOURCE or `--smiles`, one of them.")
