@@ -108,6 +108,7 @@ def test_expressivity_shows_all_records_of_the_folder(lgan, tmp_path):
 
 
 @pytest.mark.data
+@pytest.mark.slow
 def test_expressivity_measures_brec(lgan, tmp_path, brec_folder, monkeypatch):
     few = {"basic": measuring.load_brec(brec_folder)["basic"][:3]}
     monkeypatch.setattr(measuring, "load_brec", lambda _: few)
