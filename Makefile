@@ -12,10 +12,10 @@ demo: $(READY)
 	$(BIN)/lgan demo
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 slow: $(READY)
-	$(BIN)/python -m pytest -m "slow or not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "slow or not slow"
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
