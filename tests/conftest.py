@@ -9,6 +9,10 @@ from hypothesis import settings
 
 from browser import NAMES
 
+# Whoever first writes to the screen would otherwise fix its width for the tests after it.
+os.environ.pop("COLUMNS", None)
+import lgan.cli.screen  # noqa: F401
+
 # The first call of a compiled function takes seconds, so examples have no deadline.
 settings.register_profile("lgan", deadline=None)
 settings.load_profile("lgan")
