@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.child import run_child
+from lgan.train.environment import choose_device, environment
 from paper.molecule_sets import BITS, RADIUS, TEST, PreparedSet
 
 __all__ = ["FORESTS", "PEER_PYTHON", "chemprop", "forest", "link"]
@@ -27,7 +28,8 @@ _VERSION = "import importlib.metadata as m; print(m.version('chemprop'), m.versi
 def chemprop(folder: str, name: str, split: str, seed: int, member: int) -> dict[str, Any]:
     """Train one model of chemprop with its defaults on one split, and predict its test part.
 
-    Its epoch is chosen by chemprop on the validation part. Ensembles are models of other seeds,
+    It uses a GPU where there is one, as ours does. Its epoch is chosen by chemprop on the
+    validation part. Ensembles are models of other seeds,
     whose predictions are averaged, as its own are.
     """
     python = os.environ.get(PEER_PYTHON)
@@ -38,7 +40,7 @@ def chemprop(folder: str, name: str, split: str, seed: int, member: int) -> dict
     with TemporaryDirectory(prefix="lgan-chemprop-") as place:
         work = Path(place)
         test = _tables(data.table, data.part(split, seed).tolist(), work)
-        usual = ["--smiles-columns", "smiles", "--accelerator", "cpu", "--num-workers", "0"]
+        usual = ["--smiles-columns", "smiles", "--accelerator", "auto", "--num-workers", "0"]
         trained = run_child(
             _CHEMPROP, "train", "-i", str(work / "all.csv"), "-o", str(work / "model"), *usual,
             "-t", "classification" if task.classes else "regression",
@@ -60,6 +62,7 @@ def chemprop(folder: str, name: str, split: str, seed: int, member: int) -> dict
         "predictions": predictions, "train_seconds": trained.seconds,
         "predict_seconds": said.seconds, "peak_memory": trained.memory,
         "settings": {"chemprop": version, "torch": torch},
+        "environment": environment(choose_device("auto")),
     }  # fmt: skip
 
 

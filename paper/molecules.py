@@ -151,6 +151,7 @@ def _joined(units: list[list[Future[dict[str, Any]]]]) -> dict[str, Any]:
         "predict_seconds": [sum(unit["predict_seconds"] for unit in own) for own in done],
         "peak_memory": max(unit["peak_memory"] for own in done for unit in own),
         "settings": done[0][0]["settings"],
+        "environment": done[0][0].get("environment"),
     }
 
 
