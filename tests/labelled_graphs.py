@@ -1,4 +1,4 @@
-"""All labellings of the graphs with few nodes."""
+"""Graphs with few nodes, and all their labellings."""
 
 import itertools
 
@@ -6,7 +6,15 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from lgan.wl.small_graphs import connected_graphs, small_graph
+from lgan.wl.small_graphs import connected_graphs
+
+
+def small_graph(code: int, n: int) -> nx.Graph:
+    """The graph of a code of :func:`lgan.wl.small_graphs.all_graphs`."""
+    places = [(i, j) for j in range(n) for i in range(j)]
+    graph = nx.empty_graph(n)
+    graph.add_edges_from(place for bit, place in enumerate(places) if (code >> bit) & 1)
+    return graph
 
 
 def labelled_graphs(n: int, num_labels: int = 2) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

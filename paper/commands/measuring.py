@@ -1,6 +1,5 @@
 """`lgan table expressivity` and `lgan table runtime`, which measure before they show."""
 
-from collections.abc import Iterable
 from functools import partial
 from importlib.util import find_spec
 from itertools import product
@@ -35,25 +34,6 @@ from paper.runtime_plot import draw
 __all__ = ["expressivity", "runtime"]
 
 
-def _known(names: list[str] | None, known: Iterable[str], what: str) -> list[str] | None:
-    for name in names or []:
-        if name not in known:
-            raise typer.BadParameter(f"unknown {what} {name!r}. Choose from: {', '.join(known)}.")
-    return names
-
-
-def _rows(names: list[str] | None) -> list[str] | None:
-    return _known(names, REFINEMENTS, "row")
-
-
-def _models(names: list[str] | None) -> list[str] | None:
-    return _known(names, MODELS, "model")
-
-
-def _datasets(names: list[str] | None) -> list[str] | None:
-    return _known(names, DATASETS, "data set")
-
-
 def expressivity(
     form: Format = None,
     as_json: options.Json = False,
@@ -63,7 +43,9 @@ def expressivity(
     ] = None,
     rows: Annotated[
         list[str] | None,
-        typer.Option("--row", help="Only these rows, again and again.", callback=_rows),
+        typer.Option(
+            "--row", help="Only these rows, again and again.", **options.one_of(REFINEMENTS, "row")
+        ),
     ] = None,
     trained: Annotated[
         bool,
@@ -125,11 +107,17 @@ def runtime(
     as_json: options.Json = False,
     models: Annotated[
         list[str] | None,
-        typer.Option("--model", help="Only these models, again and again.", callback=_models),
+        typer.Option(
+            "--model", help="Only these models, again and again.", **options.one_of(MODELS, "model")
+        ),
     ] = None,
     datasets: Annotated[
         list[str] | None,
-        typer.Option("--dataset", help="Only these sets, again and again.", callback=_datasets),
+        typer.Option(
+            "--dataset",
+            help="Only these sets, again and again.",
+            **options.one_of(DATASETS, "data set"),
+        ),
     ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="Epochs that count, after a first.")] = 3,
     limit: Annotated[

@@ -47,12 +47,6 @@ SEES = {
 }
 
 
-def _rule(name: str) -> str:
-    if name not in RULES:
-        raise typer.BadParameter(f"must be one of {', '.join(RULES)}, got {name!r}.")
-    return name
-
-
 @app.command()
 def classification(
     form: Format = None,
@@ -126,7 +120,7 @@ def ablation(
     as_json: options.Json = False,
     records: Records = Path("results/ablation"),
     rule: Annotated[
-        str, typer.Option(help="gin, fold-max, fair or bagged.", callback=_rule)
+        str, typer.Option(help="gin, fold-max, fair or bagged.", **options.one_of(RULES, "rule"))
     ] = "gin",
 ) -> None:
     """What each part of LGAN is worth on each set.

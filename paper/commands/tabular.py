@@ -8,16 +8,11 @@ from typing import Annotated
 
 import typer
 
+from lgan.cli import options
 from lgan.cli.screen import console, print_json, table
 from paper.render import FORMATS, Grid, render
 
 __all__ = ["Format", "Records", "show"]
-
-
-def _format(name: str | None) -> str | None:
-    if name is not None and name not in FORMATS:
-        raise typer.BadParameter(f"must be one of {', '.join(FORMATS)}, got {name!r}.")
-    return name
 
 
 Format = Annotated[
@@ -26,7 +21,7 @@ Format = Annotated[
         "--format",
         help="text, md, latex or csv.",
         show_default="text on a terminal, else md",
-        callback=_format,
+        **options.one_of(FORMATS, "format"),
     ),
 ]
 Records = Annotated[Path, typer.Option(help="Folder with the records.")]

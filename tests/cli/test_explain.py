@@ -219,7 +219,7 @@ def test_set_without_the_features_of_the_model_fails(lgan, tmp_path):
         (["--index", 200], "`--index` must be from 0 to 199, got 200: triangles has 200 graphs"),
         (["--index", -1], "`--index` must be from 0 to 199, got -1"),
         (["--index", 0, "--class", 2], "`--class` must be one of hexagons, triangles, or a number"),
-        (["--index", 0, "--method", "magic"], "must be one of consensus, integrated-gradients"),
+        (["--index", 0, "--method", "magic"], "Choose one of: consensus, integrated-gradients"),
         (["--index", 0, "--dataset", "MUTANG"], "Did you mean MUTAG?"),
         (["--index", 0, "--smiles", "C"], "`--smiles` excludes SOURCE, `--index`, `--dataset`"),
         (["--index", 0, "-o", "out.gif"], "must end with .svg or .png, got 'out.gif'"),

@@ -141,8 +141,8 @@ def test_a_table_is_searched_by_its_metric_and_split(lgan, tmp_path, workers):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--sampler", "magic"], "must be one of random, grid, tpe"),
-        (["--objective", "fold-max"], "must be one of gin, fair"),
+        (["--sampler", "magic"], "Choose one of: random, grid, tpe"),
+        (["--objective", "fold-max"], "Choose one of: gin, fair"),
         (["--objective", "fair", "--folds", 2], "needs `--folds` of 3 or more"),
         (["--resume", "--overwrite"], "exclude each other"),
         (["--set", "hidden"], "expects NAME=VALUE"),

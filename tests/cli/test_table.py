@@ -151,11 +151,11 @@ def test_a_cell_of_the_runtime_table_is_measured_in_a_child(lgan, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["classification", "--format", "pdf"], "must be one of text, md, latex, csv"),
-        (["ablation", "--rule", "best"], "must be one of gin, fold-max, fair, bagged"),
-        (["expressivity", "--row", "x"], "unknown row 'x'"),
-        (["runtime", "--model", "x"], "unknown model 'x'"),
-        (["runtime", "--dataset", "x"], "unknown data set 'x'"),
+        (["classification", "--format", "pdf"], "Choose one of: text, md, latex, csv"),
+        (["ablation", "--rule", "best"], "Choose one of: gin, fold-max, fair, bagged"),
+        (["expressivity", "--row", "x"], "Unknown row 'x'"),
+        (["runtime", "--model", "x"], "Unknown model 'x'"),
+        (["runtime", "--dataset", "x"], "Unknown data set 'x'"),
     ],
 )
 def test_bad_usage_ends_with_code_2(lgan, empty, arguments, message):

@@ -4,9 +4,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from labelled_graphs import small_graph
 from lgan import wl
 from lgan.graph.named import named_graph
-from lgan.wl.small_graphs import connected_graphs, small_graph
+from lgan.wl.small_graphs import connected_graphs
 
 GRAPHS = [small_graph(int(code), n) for n in range(2, 7) for code in connected_graphs(n)]
 

@@ -10,12 +10,12 @@ import pytest
 import torch
 
 import lgan
-from labelled_graphs import labelled_graphs
+from labelled_graphs import labelled_graphs, small_graph
 from lgan import wl
 from lgan.graph.named import named_graph
 from lgan.graph.pair_colours import pair_colours
 from lgan.wl import LabelledGraphs, RefinementResult
-from lgan.wl.small_graphs import connected_graphs, small_graph, union
+from lgan.wl.small_graphs import connected_graphs, union
 
 
 def path(labels: str) -> nx.Graph:

@@ -15,7 +15,7 @@ from lgan.cli.explain_source import explain_source, show_scores
 from lgan.cli.groups import SourceOptions
 from lgan.cli.screen import activity, log, print_json, reading_progress
 from lgan.cli.setup import choose_device, load_union
-from lgan.data import RawGraphs, dataset_spec, load_raw
+from lgan.data import DATASETS, RawGraphs, load_raw
 from lgan.experiment.explain import check_fits, explainer_of, report_of, settings_of
 from lgan.explain import FRAGMENTS, MOLECULE_FRAGMENTS
 from lgan.explain import Path as PointsOfPath
@@ -34,19 +34,6 @@ from lgan.train.checkpoint import Checkpoint
 __all__ = ["explain"]
 
 
-def _dataset(name: str | None) -> str | None:
-    try:
-        return None if name is None else dataset_spec(name).name
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
-
-
-def _method(name: str) -> str:
-    if name not in METHODS:
-        raise typer.BadParameter(f"must be one of {', '.join(METHODS)}, got {name!r}.")
-    return name
-
-
 def explain(
     checkpoint: Annotated[
         Path, typer.Argument(metavar="MODEL", help="File `model.safetensors` of `lgan train`.")
@@ -60,7 +47,7 @@ def explain(
         typer.Option(
             help="Data set of the graphs, see `lgan data list`.",
             show_default="the one the model was trained on",
-            callback=_dataset,
+            **options.one_of(DATASETS, "data set"),
         ),
     ] = None,
     index: Annotated[
@@ -86,7 +73,10 @@ def explain(
     ] = None,
     target: Annotated[int | None, typer.Option(min=0, hidden=True)] = None,
     method: Annotated[
-        str, typer.Option(help=f"How edges are scored: {', '.join(METHODS)}.", callback=_method)
+        str,
+        typer.Option(
+            help=f"How edges are scored: {', '.join(METHODS)}.", **options.one_of(METHODS, "method")
+        ),
     ] = DEFAULT,
     over: Annotated[
         str,

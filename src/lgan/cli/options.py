@@ -18,71 +18,17 @@ from lgan.catalogue import (
     known,
 )
 
-__all__ = [
-    "Atoms",
-    "BatchSize",
-    "Bonds",
-    "ClassWeight",
-    "Compress",
-    "Device",
-    "Directed",
-    "Dropout",
-    "EdgeAttributes",
-    "EdgeFeatures",
-    "Epochs",
-    "Fair",
-    "Features",
-    "Folds",
-    "Hidden",
-    "Hydrogens",
-    "Iterations",
-    "Json",
-    "Layers",
-    "LearningRate",
-    "Members",
-    "Metric",
-    "Mirror",
-    "Model",
-    "NodeAttributes",
-    "Option",
-    "Output",
-    "Overwrite",
-    "PairCode",
-    "Processes",
-    "Ray",
-    "Readout",
-    "Recipe",
-    "Report",
-    "Resume",
-    "Root",
-    "Seed",
-    "Seeds",
-    "ShardFolder",
-    "Shards",
-    "SmilesColumn",
-    "Source",
-    "Split",
-    "Splits",
-    "Standardise",
-    "Symmetrise",
-    "Target",
-    "TaskKind",
-    "TrainingData",
-    "Window",
-    "Workers",
-    "check_file",
-    "one_of",
-]
-
 
 def one_of(names: Iterable[str], what: str) -> dict[str, Any]:
-    """Check a name that was typed, and complete one that is being typed."""
+    """Check a name that was typed, or several, and complete one that is being typed."""
 
-    def check(name: str | None) -> str | None:
+    def check(typed: Any) -> Any:
         try:
-            return None if name is None else known(name, names, what)
+            for name in [typed] if isinstance(typed, str) else typed or []:
+                known(name, names, what)
         except ValueError as error:
             raise typer.BadParameter(str(error)) from error
+        return typed
 
     return {"callback": check, "autocompletion": lambda: list(names)}
 

@@ -53,12 +53,6 @@ __all__ = ["sweep"]
 SHOWN = 10
 
 
-def _one_of(names: dict[str, str], value: str) -> str:
-    if value not in names:
-        raise typer.BadParameter(f"must be one of {', '.join(names)}, got {value!r}.")
-    return value
-
-
 @grouped
 def sweep(
     source: options.Source,
@@ -73,14 +67,14 @@ def sweep(
     sampler: Annotated[
         str,
         typer.Option(
-            help=f"Who proposes: {', '.join(SAMPLERS)}.", callback=lambda v: _one_of(SAMPLERS, v)
+            help=f"Who proposes: {', '.join(SAMPLERS)}.", **options.one_of(SAMPLERS, "sampler")
         ),
     ] = "tpe",
     objective: Annotated[
         str,
         typer.Option(
             help="Rule to search by: gin, or fair, which uses the inner hold-out alone.",
-            callback=lambda v: _one_of(OBJECTIVES, v),
+            **options.one_of(OBJECTIVES, "objective"),
         ),
     ] = "gin",
     space: Annotated[

@@ -226,11 +226,6 @@ class MaskableUnion:
         return segment_ids(self.pair_ptr)
 
     @cached_property
-    def entry_graph(self) -> Tensor:
-        """The graph of every entry of ``opposite_index``."""
-        return segment_ids(self.entry_ptr)
-
-    @cached_property
     def edge_index(self) -> Tensor:
         """The columns of all graphs ``[2, E]``."""
         start = self.batch.ptr[:-1].tolist()

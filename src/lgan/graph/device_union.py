@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from lgan.graph.batch import GraphBatch
 from lgan.graph.ego_lines import EgoLines
 from lgan.graph.segments import lengths_to_ptr
-from lgan.graph.union import GraphBatch, GraphUnion
+from lgan.graph.union import GraphUnion
 from lgan.ops.incidence import ByNode, Known
 
 __all__ = ["Capacity", "DeviceUnion"]

@@ -8,111 +8,43 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from lgan.graph.batch import GraphBatch
 from lgan.graph.cells import Cells, batch_cells, cells_from_tensors, cells_to_tensors
-from lgan.graph.checks import REBUILD, check_cells, check_lines_in_graphs, check_pairs, check_ptr
+from lgan.graph.checks import check_cells, check_lines_in_graphs, check_pairs, check_ptr
 from lgan.graph.edge_features import EdgeFeatures
 from lgan.graph.edges import check_integers
 from lgan.graph.ego_lines import FIELDS, EgoLines
 from lgan.graph.segments import concat_ranges, lengths_to_ptr
+from lgan.graph.union_checks import (
+    check_edge_features,
+    check_graph_x,
+    check_parts,
+    check_rows,
+    check_x_table,
+)
 from lgan.task import Kind, Task
 
-__all__ = ["GraphBatch", "GraphUnion", "Lift", "graph_ptr"]
+__all__ = ["GraphUnion", "Lift"]
 
 # Fields of the ego line graphs that a union has beside the others where its pairs carry something.
 CARRIED = ("pair_table", "pair_rows")
 
 
 @dataclass(frozen=True)
-class GraphBatch:
-    """Some graphs of a union, with the names a PyG ``Batch`` has.
+class Lift:
+    """A transform that adds cells to a data set.
 
     Attributes:
-        x: Node features ``[n]`` or ``[n, F]``.
-        y: Class of every graph ``[B]``.
-        ptr: Where the nodes of each graph begin ``[B + 1]``.
-        ids: Which graphs of the union these are ``[B]``.
-        lines: Their ego line graphs.
-        node_weight: How often a node counts in the statistics of a batch, ``[n]`` or one row
-            per model ``[K, n]``; ``None`` for as often as it has twins.
-        cells: What a lifted model reads beside nodes and pairs, by family.
-        graph_x: Features of every graph as a whole ``[B, d]``.
+        key: Names the transform and all its options: part of the key of a cache.
+        apply: Called with the union (on the CPU) and a progress callback that takes fractions.
+        refuse: Called before anything is built, with the name of the data set, its pairs
+            ``[2, P]`` and where the nodes of each graph begin ``[G + 1]``; raises an error where
+            the cells would not fit.
     """
 
-    x: Tensor
-    y: Tensor
-    ptr: Tensor
-    ids: Tensor
-    lines: EgoLines
-    node_weight: Tensor | None = None
-    cells: dict[str, Cells] = field(default_factory=dict)
-    graph_x: Tensor | None = None
-    _trusted: InitVar[bool] = False
-
-    def __post_init__(self, _trusted: bool) -> None:
-        if not _trusted:
-            check_ptr(
-                "ptr", self.ptr, self.num_nodes, remedy="Cut batches with `GraphUnion.batch`."
-            )
-            check_cells(self.cells, self.ptr)
-
-    def weighted(self, node_weight: Tensor) -> "GraphBatch":
-        """The same batch whose nodes count so often in the statistics, ``[n]`` or ``[K, n]``."""
-        return replace(self, node_weight=node_weight, _trusted=True)
-
-    @property
-    def num_graphs(self) -> int:
-        """Number of graphs."""
-        return self.ids.numel()
-
-    @property
-    def num_nodes(self) -> int:
-        """Number of nodes (classes of twins)."""
-        return self.lines.num_nodes
-
-    @property
-    def multiplicity(self) -> Tensor:
-        """Nodes each node stands for ``[n]``."""
-        return self.lines.multiplicity
-
-    @cached_property
-    def batch(self) -> Tensor:
-        """The graph of every node ``[n]``; nodes beyond the last graph count to it."""
-        place = torch.arange(self.num_nodes, device=self.ptr.device)
-        return torch.searchsorted(self.ptr[1:], place, right=True).clamp_(max=self.num_graphs - 1)
-
-    def to(self, device: torch.device | str) -> "GraphBatch":
-        """The same batch on another device."""
-        return GraphBatch(
-            x=self.x.to(device),
-            y=self.y.to(device),
-            ptr=self.ptr.to(device),
-            ids=self.ids.to(device),
-            lines=self.lines.to(device),
-            node_weight=None if self.node_weight is None else self.node_weight.to(device),
-            cells={name: family.to(device) for name, family in self.cells.items()},
-            graph_x=None if self.graph_x is None else self.graph_x.to(device),
-            _trusted=True,
-        )
-
-    def typed(self, dtype: torch.dtype) -> "GraphBatch":
-        """The same batch with real features of another precision."""
-        real = {n: getattr(self, n) for n in ("x", "graph_x")}
-        real = {n: t.to(dtype) for n, t in real.items() if t is not None and t.is_floating_point()}
-        if all(value is getattr(self, name) for name, value in real.items()):
-            return self
-        return replace(self, **real, _trusted=True)
-
-    @cached_property
-    def edge_index(self) -> Tensor:
-        """Both directions of every edge ``[2, 2 P]``, for layers of PyG."""
-        pairs = self.lines.pair_index.long()
-        return torch.cat([pairs, pairs.flip(0)], 1)
-
-    @cached_property
-    def edge_attr(self) -> Tensor | None:
-        """The features of every column of ``edge_index``, ``2 P`` rows, for layers of PyG."""
-        each = self.lines.pair_attr
-        return None if each is None else torch.cat([each, each])
+    key: str
+    apply: Callable[["GraphUnion", Callable[[float], None]], dict[str, Cells]]
+    refuse: Callable[[str, Tensor, Tensor], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -153,12 +85,12 @@ class GraphUnion:
         if _trusted:
             return
         check_ptr("node_ptr", self.node_ptr, self.lines.num_nodes, remedy="Build the union again.")
-        _check_rows("x", self.x, self.lines.num_nodes)
+        check_rows("x", self.x, self.lines.num_nodes)
         if self.x_table is not None:
-            _check_table(self.x, self.x_table, self.num_features)
-        _check_rows("y", self.y, self.node_ptr.numel() - 1)
+            check_x_table(self.x, self.x_table, self.num_features)
+        check_rows("y", self.y, self.node_ptr.numel() - 1)
         if self.graph_x is not None:
-            _check_graph_x(self.graph_x, self.node_ptr.numel() - 1)
+            check_graph_x(self.graph_x, self.node_ptr.numel() - 1)
         check_lines_in_graphs(self.lines, self.node_ptr, self.pair_ptr, self.opposite_ptr)
         check_cells(self.cells, self.node_ptr)
 
@@ -221,10 +153,10 @@ class GraphUnion:
             graph_x: Features of every graph as a whole ``[G, d]``.
         """
         categories = num_features if x_table is None else len(x_table)
-        num_nodes = _check_parts(x, y, node_ptr, categories, num_classes, named=task is not None)
+        num_nodes = check_parts(x, y, node_ptr, categories, num_classes, named=task is not None)
         check_pairs(pair_index, num_nodes)
         if edges is not None:
-            _check_edges(edges, pair_index.size(1))
+            check_edge_features(edges, pair_index.size(1))
         if compress:
             lines, node_class = EgoLines.compressed(pair_index, num_nodes, x, edges)
             first = torch.full((lines.num_nodes,), num_nodes, dtype=torch.int64)
@@ -302,7 +234,7 @@ class GraphUnion:
             graph_x=stored.get("graph_x"),
         )
 
-    def lifted(self, lift: "Lift", progress: Callable[[float], None] | None = None) -> "GraphUnion":
+    def lifted(self, lift: Lift, progress: Callable[[float], None] | None = None) -> "GraphUnion":
         """The same data set with the cells that a transform adds."""
         cells = lift.apply(self, progress or (lambda _: None))
         return replace(self, cells={**self.cells, **cells})
@@ -442,134 +374,3 @@ class GraphUnion:
                 raise ValueError(
                     f"`ids` must hold graphs from 0 to {self.num_graphs - 1}, got {low} to {high}."
                 )
-
-
-def _check_parts(
-    x: Tensor, y: Tensor, node_ptr: Tensor, num_features: int, num_classes: int, *, named: bool
-) -> int:
-    """Raise an error unless features and targets fit the graphs; the number of nodes.
-
-    Classes that are ``named`` by a task may be missing, -1, for some graphs.
-    """
-    check_integers("node_ptr", node_ptr, (None,), remedy="Give where each graph begins.")
-    num_nodes = int(node_ptr[-1]) if node_ptr.numel() else 0
-    check_ptr("node_ptr", node_ptr, num_nodes, remedy="Give where each graph begins.")
-    _check_rows("x", x, num_nodes)
-    _check_rows("y", y, node_ptr.numel() - 1)
-    if x.is_floating_point() and not bool(torch.isfinite(x).all()):
-        raise ValueError("`x` must be finite, got NaN or infinite values. Clean the features.")
-    for name, value, number in (("x", x, num_features), ("y", y, num_classes)):
-        if value.dim() == 1 and value.is_floating_point():
-            raise TypeError(
-                f"`{name}` must hold numbers of categories or classes, got {value.dtype}. "
-                f"Convert it with `{name}.long()`, or give real values one row each."
-            )
-        if value.dim() == 1 and value.numel():
-            low, high = (int(bound) for bound in torch.aminmax(value))
-            # Without a task, -1 beside other numbers may well be a class of its own.
-            least = -1 if name == "y" and (named or high == -1) else 0
-            if low < least or high >= number:
-                raise ValueError(
-                    f"`{name}` must hold numbers from 0 to {number - 1}, got {low} to {high}. "
-                    "Number categories and classes from 0 on, for example with "
-                    f"`torch.unique({name}, return_inverse=True)`."
-                )
-    return num_nodes
-
-
-def _check_table(x: Tensor, table: Tensor, num_features: int) -> None:
-    if table.dim() != 2 or not table.is_floating_point() or table.size(1) != num_features:
-        raise ValueError(
-            f"`x_table` must be real and have {num_features} columns, got {table.dtype} of shape "
-            f"{list(table.shape)}."
-        )
-    if not bool(torch.isfinite(table).all()):
-        raise ValueError("`x_table` must be finite, got NaN or infinite values.")
-    check_integers("x", x, (None,), remedy="Give the row of `x_table` of every node.")
-    if x.numel():
-        low, high = (int(bound) for bound in torch.aminmax(x))
-        if low < 0 or high >= len(table):
-            raise ValueError(
-                f"`x` must hold rows of `x_table` from 0 to {len(table) - 1}, got {low} to {high}."
-            )
-
-
-def _check_edges(edges: EdgeFeatures, pairs: int) -> None:
-    check_integers("edges.rows", edges.rows, (pairs,), remedy="Give the features of every pair.")
-    table = edges.table
-    if not isinstance(table, Tensor) or table.dim() != 2 or not table.is_floating_point():
-        got = f"{table.dtype} {list(table.shape)}" if isinstance(table, Tensor) else type(table)
-        raise ValueError(f"`edges.table` must hold rows of real numbers [U, m], got {got}.")
-    if not bool(torch.isfinite(table).all()):
-        raise ValueError("`edges.table` must be finite, got NaN or infinite values.")
-    low, high = (int(b) for b in torch.aminmax(edges.rows)) if pairs else (0, -1)
-    if low < 0 or high >= len(table):
-        raise ValueError(
-            f"`edges.rows` must hold rows of the table from 0 to {len(table) - 1}, got {low} to "
-            f"{high}. Make them with `EdgeFeatures.of`."
-        )
-
-
-def _check_graph_x(graph_x: Tensor, graphs: int) -> None:
-    _check_rows("graph_x", graph_x, graphs)
-    if graph_x.dim() != 2 or not graph_x.is_floating_point():
-        raise ValueError(
-            f"`graph_x` must hold a row of real numbers for every graph, got {graph_x.dtype} of "
-            f"shape {list(graph_x.shape)}."
-        )
-    if not bool(torch.isfinite(graph_x).all()):
-        raise ValueError("`graph_x` must be finite, got NaN or infinite values.")
-
-
-def _check_rows(name: str, value: Any, rows: int) -> None:
-    if not isinstance(value, Tensor) or value.is_complex():
-        got = value.dtype if isinstance(value, Tensor) else type(value).__name__
-        raise TypeError(f"`{name}` must be a tensor of real numbers, got {got}.")
-    if value.dim() == 0 or value.size(0) != rows:
-        raise ValueError(
-            f"`{name}` must have {rows} rows, got shape {list(value.shape)}. "
-            "Give a row for every node and a target for every graph."
-        )
-
-
-def graph_ptr(data: Any, num_nodes: int, device: torch.device) -> Tensor:
-    """Where the nodes of each graph of a batch begin ``[B + 1]``; a graph alone begins at 0.
-
-    Args:
-        data: A PyG ``Data`` or ``Batch``, or a :class:`GraphBatch`.
-        num_nodes: Number of its nodes.
-        device: Where they are.
-    """
-    ptr, batch = getattr(data, "ptr", None), getattr(data, "batch", None)
-    if isinstance(data, GraphBatch):
-        return data.ptr
-    if ptr is not None:
-        check_ptr("ptr", ptr, num_nodes, remedy=f"Let PyG batch the graphs. {REBUILD}")
-        found: Tensor = ptr
-        return found
-    if batch is None:
-        return torch.tensor([0, num_nodes], device=device)
-    check_integers("batch", batch, (num_nodes,), remedy="Let PyG batch the graphs.")
-    if num_nodes and (bool((batch[1:] < batch[:-1]).any()) or int(batch[0]) < 0):
-        raise ValueError(
-            "`batch` must be sorted, graph after graph, from 0 on. Let PyG batch the graphs."
-        )
-    graphs = int(batch[-1]) + 1 if num_nodes else 0
-    return torch.searchsorted(batch, torch.arange(graphs + 1, device=batch.device))
-
-
-@dataclass(frozen=True)
-class Lift:
-    """A transform that adds cells to a data set.
-
-    Attributes:
-        key: Names the transform and all its options: part of the key of a cache.
-        apply: Called with the union (on the CPU) and a progress callback that takes fractions.
-        refuse: Called before anything is built, with the name of the data set, its pairs
-            ``[2, P]`` and where the nodes of each graph begin ``[G + 1]``; raises an error where
-            the cells would not fit.
-    """
-
-    key: str
-    apply: Callable[[GraphUnion, Callable[[float], None]], dict[str, Cells]]
-    refuse: Callable[[str, Tensor, Tensor], None] | None = None

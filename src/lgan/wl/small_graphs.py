@@ -1,17 +1,12 @@
 """All graphs with few nodes, once each."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from lgan.wl.graphs import LabelledGraphs
 
-if TYPE_CHECKING:
-    import networkx as nx
-
-__all__ = ["LARGEST", "all_graphs", "connected_graphs", "small_graph", "union"]
+__all__ = ["LARGEST", "all_graphs", "connected_graphs", "union"]
 
 # Eleven nodes are a thousand million graphs.
 LARGEST = 10
@@ -54,15 +49,6 @@ def connected_graphs(n: int) -> NDArray[np.int64]:
             reached |= edge * (((reached >> i) & 1) << j | ((reached >> j) & 1) << i)
     connected: NDArray[np.int64] = codes[reached == 2**n - 1]
     return connected
-
-
-def small_graph(code: int, n: int) -> "nx.Graph":
-    """The networkx graph of a code."""
-    import networkx as nx
-
-    graph = nx.empty_graph(n)
-    graph.add_edges_from(place for bit, place in enumerate(_places(n)) if (int(code) >> bit) & 1)
-    return graph
 
 
 def union(

@@ -12,7 +12,7 @@ from lgan.ops.jit import njit
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["canonical_forms", "extensions"]
+__all__ = ["extensions"]
 
 
 @njit(nogil=True, cache=True)
@@ -119,15 +119,6 @@ def _first_cell(near: Array, n: int, colour: Array) -> int:
             if alone:
                 cell |= 1 << v
     return cell
-
-
-@njit(nogil=True, cache=True)
-def canonical_forms(code: Array, n: int) -> Array:
-    """The canonical form of every graph: equal exactly for isomorphic graphs."""
-    forms = np.empty(code.size, np.int64)
-    for i in range(code.size):
-        forms[i] = _canonical(code[i], n)
-    return forms
 
 
 @njit(nogil=True, cache=True)
