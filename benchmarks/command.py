@@ -10,6 +10,7 @@ import torch
 import typer
 
 from benchmarks import BENCHMARKS, BenchConfig, Record, Row
+from benchmarks.row import memory_text, seconds_text
 from lgan.cli import options
 from lgan.cli.screen import activity, log, print_json, table
 from lgan.cli.setup import choose_device
@@ -112,14 +113,14 @@ def show(record: Record) -> None:
 def cells(row: Row) -> dict[str, str]:
     """The figures of a row as text, by column."""
     return {
-        "lgan": _seconds(row.seconds),
+        "lgan": seconds_text(row.seconds),
         "peer": row.peer or "",
-        "its time": _seconds(row.peer_seconds),
+        "its time": seconds_text(row.peer_seconds),
         "result": _result(row),
         "bar": str(row.bar or ""),
         "holds": "" if row.holds is None else "yes" if row.holds else "NO",
-        "memory": _memory(row.memory),
-        "its memory": _memory(row.peer_memory),
+        "memory": memory_text(row.memory),
+        "its memory": memory_text(row.peer_memory),
     }
 
 
@@ -159,18 +160,6 @@ def _write(record: Record, path: Path) -> None:
 
     draw(record, path.with_suffix(".png"))
     log.print(f"record: {path}, plot: {path.with_suffix('.png')}", soft_wrap=True, highlight=False)
-
-
-def _seconds(value: float | None) -> str:
-    if value is None:
-        return ""
-    return f"{value:.3g} s" if value >= 1 else f"{1000 * value:.3g} ms"
-
-
-def _memory(held: int | None) -> str:
-    if held is None:
-        return ""
-    return f"{held / 2**20:,.0f} MiB" if held < 2**30 else f"{held / 2**30:.2f} GiB"
 
 
 def _result(row: Row) -> str:

@@ -9,10 +9,6 @@ import torch
 __all__ = ["BenchConfig"]
 
 
-def _silent(message: str) -> None:
-    """Tell nobody."""
-
-
 @dataclass(frozen=True)
 class BenchConfig:
     """Where, on what and how thoroughly to measure.
@@ -33,7 +29,7 @@ class BenchConfig:
     root: Path = Path("data")
     mirror: str | None = None
     seed: int = 0
-    progress: Callable[[str], None] = _silent
+    progress: Callable[[str], None] = lambda _: None
 
     def __post_init__(self) -> None:
         if self.quick and self.full:

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-__all__ = ["Bar", "Figure", "Row"]
+__all__ = ["Bar", "Figure", "Row", "memory_text", "seconds_text"]
 
 Figure = Literal["speedup", "share", "ratio", "seconds", "memory"]
 
@@ -124,3 +124,17 @@ class Row:
         if kept["bar"] is not None:
             kept["bar"] = Bar(kept["bar"]["figure"], kept["bar"]["limit"])
         return Row(**kept)
+
+
+def seconds_text(value: float | None) -> str:
+    """A time, for people; nothing for none."""
+    if value is None:
+        return ""
+    return f"{value:.3g} s" if value >= 1 else f"{1000 * value:.3g} ms"
+
+
+def memory_text(held: float | None) -> str:
+    """Bytes, for people; nothing for none."""
+    if held is None:
+        return ""
+    return f"{held / 2**20:,.0f} MiB" if held < 2**30 else f"{held / 2**30:.2f} GiB"

@@ -3,7 +3,7 @@
 import time
 from math import log
 from pathlib import Path
-from statistics import median
+from statistics import linear_regression, median
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
@@ -165,7 +165,7 @@ def _slope(name: str, line: list[Row]) -> Row:
         values = [(row.size, getattr(row, what)) for row in line]
         points = [(log(size), log(value)) for size, value in values if size and value]
         if len(points) > 1:
-            detail[what] = _fit(points)
+            detail[what] = linear_regression(*zip(*points, strict=True)).slope
     stated = ", ".join(f"{key} {value:.2f}" for key, value in detail.items())
     return Row(
         name=f"{name}, slope",
@@ -174,12 +174,6 @@ def _slope(name: str, line: list[Row]) -> Row:
         note=f"{stated}, over {len(line)} sizes" if stated else "too few sizes",
         detail=detail,
     )
-
-
-def _fit(points: list[tuple[float, float]]) -> float:
-    mean_x, mean_y = (sum(p[i] for p in points) / len(points) for i in (0, 1))
-    across = sum((x - mean_x) * (y - mean_y) for x, y in points)
-    return across / max(sum((x - mean_x) ** 2 for x, _ in points), 1e-12)
 
 
 def _name(compress: bool) -> str:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from lgan.graph.pair_codes import LEVELS
-from paper.cells import Cell, chosen_group, measure
+from paper.cells import beside, chosen_group, measure
 from paper.published import SETS
 from paper.records import Run
 from paper.render import Grid
-from paper.significance import LEVEL, TEST, corrected_t_test
+from paper.significance import TEST
 
 __all__ = ["PAPER", "ROWS", "ablation_grid", "changes_of", "variant_name"]
 
@@ -74,7 +74,7 @@ def ablation_grid(runs: Sequence[Run], rule: str = "gin") -> Grid:
     datasets = [name for name in SETS if any(key[1] == name for key in found)]
     datasets += sorted({key[1] for key in found} - set(datasets))
     text = [
-        [row, *(_text(cells.get((row, name)), cells.get((FULL, name))) for name in datasets)]
+        [row, *(beside(cells.get((row, name)), cells.get((FULL, name))) for name in datasets)]
         for row in rows
     ]
     notes = [
@@ -86,14 +86,3 @@ def ablation_grid(runs: Sequence[Run], rule: str = "gin") -> Grid:
     if rule == "gin":
         notes.append("The epoch is chosen on the folds that are reported: optimistic.")
     return Grid(f"Ablation: accuracy in percent, rule {rule}", ["variant", *datasets], text, notes)
-
-
-def _text(cell: Cell | None, full: Cell | None) -> str:
-    if cell is None:
-        return "not run"
-    if full is None or full is cell or cell.fold_key != full.fold_key:
-        return str(cell)
-    p = corrected_t_test(cell.folds, full.folds, cell.test_share)
-    difference = cell.mean - full.mean
-    mark = "" if p >= LEVEL else " ▼" if difference < 0 else " ▲"
-    return f"{cell} [{difference:+.1f}]{mark}"

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 
 from lgan.zoo import MODELS, KernelSpec
-from paper.cells import CHOICE, Cell, chosen_group, measure
+from paper.cells import CHOICE, Cell, beside, measure_rule
 from paper.classification import MEANING, OPTIMISM
-from paper.missing import NOT_RUN
 from paper.records import Run
 from paper.render import Grid
-from paper.significance import LEVEL, TEST, corrected_t_test
+from paper.significance import TEST
 
 __all__ = ["RULES", "bond_grids"]
 
@@ -38,8 +37,8 @@ def _grid(runs: Sequence[Run], rule: str) -> Grid:
     for row, with_bonds in ROWS.items():
         plain = [_cell(runs, row, name, rule, bonds=False) for name in SETS]
         bonded = [_cell(runs, row, name, rule, bonds=True) for name in SETS]
-        rows.append([row, "none", *map(_text, plain)])
-        rows.append([with_bonds, "bonds", *map(_text, bonded, plain)])
+        rows.append([row, "none", *map(beside, plain, plain)])
+        rows.append([with_bonds, "bonds", *map(beside, bonded, plain)])
     notes = [OPTIMISM[rule]]
     if rule == RULES[0]:
         notes += [
@@ -53,24 +52,10 @@ def _grid(runs: Sequence[Run], rule: str) -> Grid:
 
 
 def _cell(runs: Sequence[Run], row: str, dataset: str, rule: str, *, bonds: bool) -> Cell | None:
-    kernel = isinstance(MODELS.get(row), KernelSpec)
     some = [
         run
         for run in runs
         if (run.row, run.dataset) == (row, dataset)
         and (run.settings.get("edge_features", "none") != "none") == bonds
     ]
-    if rule == "bagged" and not kernel:
-        some = [run for run in some if rule in run.results]
-    return measure(chosen_group(some), "fair" if rule == "bagged" and kernel else rule)
-
-
-def _text(cell: Cell | None, plain: Cell | None = None) -> str:
-    if cell is None:
-        return NOT_RUN
-    if plain is None or cell.fold_key != plain.fold_key:
-        return str(cell)
-    difference = cell.mean - plain.mean
-    p = corrected_t_test(cell.folds, plain.folds, cell.test_share)
-    mark = "" if p >= LEVEL else " ▼" if difference < 0 else " ▲"
-    return f"{cell} [{difference:+.1f}]{mark}"
+    return measure_rule(some, rule, kernel=isinstance(MODELS.get(row), KernelSpec))

@@ -11,9 +11,11 @@ from typing import Any
 
 from lgan.catalogue import DATASETS
 from lgan.zoo import MODELS
+from paper.missing import NOT_RUN
 from paper.records import Run, default_settings
+from paper.significance import LEVEL, corrected_t_test
 
-__all__ = ["CHOICE", "Cell", "chosen_group", "groups", "measure"]
+__all__ = ["CHOICE", "Cell", "beside", "chosen_group", "groups", "measure", "measure_rule"]
 
 CHOICE = (
     "A cell averages the seeds (×n) of one setting on one partition: GIN's published folds before "
@@ -111,6 +113,31 @@ def measure(group: Sequence[Run], rule: str) -> Cell | None:
         records=tuple(run.path for run in runs),
         members=members if rule == "bagged" and 0 < members < len(folds) - 1 else None,
     )
+
+
+def measure_rule(runs: Sequence[Run], rule: str, *, kernel: bool) -> Cell | None:
+    """What all runs of one row on one set say by a rule.
+
+    Of ``bagged`` only runs with members say something; a kernel chooses inside the training part as
+    it is, so that its figures are those of ``fair``.
+    """
+    if rule == "bagged" and kernel:
+        rule = "fair"
+    elif rule == "bagged":
+        runs = [run for run in runs if rule in run.results]
+    return measure(chosen_group(runs), rule)
+
+
+def beside(cell: Cell | None, other: Cell | None) -> str:
+    """A figure, and its difference in points to another on the same folds."""
+    if cell is None:
+        return NOT_RUN
+    if other is None or other is cell or cell.fold_key != other.fold_key:
+        return str(cell)
+    difference = cell.mean - other.mean
+    p = corrected_t_test(cell.folds, other.folds, cell.test_share)
+    mark = "" if p >= LEVEL else " ▼" if difference < 0 else " ▲"
+    return f"{cell} [{difference:+.1f}]{mark}"
 
 
 def _rank(group: list[Run]) -> tuple[bool, bool, bool, int, int, str, str]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from lgan.train.selection import RULES
 from lgan.zoo import MODELS, KernelSpec
 from paper.ablation import changes_of
-from paper.cells import CHOICE, Cell, chosen_group, measure
+from paper.cells import CHOICE, Cell, chosen_group, measure, measure_rule
 from paper.missing import NO_HOLD_OUT, NOT_RUN
 from paper.published import ACCURACY, PEERS, SETS, published
 from paper.records import Run
@@ -82,11 +82,8 @@ class Classification:
         cells = {}
         for key, runs in self._groups.items():
             kernel = isinstance(MODELS.get(runs[0].model), KernelSpec)
-            of_members = [run for run in runs if "bagged" in run.results]
             for rule in RULES:
-                group = chosen_group(of_members if rule == "bagged" and not kernel else runs)
-                read = "fair" if rule == "bagged" and kernel else rule
-                cells[(*key, rule)] = measure(group, read)
+                cells[(*key, rule)] = measure_rule(runs, rule, kernel=kernel)
         return cells
 
     def cell(self, row: str, dataset: str, rule: str) -> Cell | None:
@@ -101,7 +98,7 @@ class Classification:
 
     def best_lgan(self, dataset: str, rule: str, fold_key: str | None = None) -> str | None:
         """The variant of LGAN with the best mean, on given folds where that matters."""
-        variants = {row: self.cell(row, dataset, rule) for row in self.rows if _is_lgan(row)}
+        variants = {row: self.cell(row, dataset, rule) for row in self.rows if row[:4] == "lgan"}
         means = {
             row: cell.mean
             for row, cell in variants.items()
@@ -212,7 +209,3 @@ class Classification:
 
 def _headings() -> list[str]:
     return ["model", *(SHORT.get(name, name) for name in COLUMNS)]
-
-
-def _is_lgan(row: str) -> bool:
-    return row.startswith("lgan")

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from lgan.explain.attribution import plain
 from lgan.explain.integrated_gradients import outputs_at_ends
 from lgan.explain.maskable import MaskableGraph
 from lgan.explain.masking import evaluating, prepared
@@ -69,8 +70,8 @@ class Evaluation:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; ``None`` for what is not known."""
-        plain = asdict(self)
-        return {**plain, "rows": [_finite(row) for row in plain["rows"]]}
+        values: dict[str, Any] = plain(asdict(self))
+        return values
 
 
 def evaluate(
@@ -157,11 +158,3 @@ def _checked_truths(graphs: Sequence[MaskableGraph], truths: Sequence[Tensor]) -
                 f"edges, got shape {list(truth.shape)}. List every edge once, u < v, in order."
             )
     return [truth.bool().cpu() for truth in truths]
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

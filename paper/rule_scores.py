@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from lgan.data import Encoder, load_raw, replaced
+from lgan.data import Encoder, load_raw
 from lgan.explain import Path as PointsOfPath
 from lgan.explain import attribute, molecule_fragments
 from lgan.explain.deletion import Players, remaining_outputs
@@ -29,7 +29,6 @@ from paper.rules import RULES, LabelledMolecule
 
 __all__ = ["CANDIDATES", "RuleScores", "choose", "rule_grids", "score_rules", "scores_of_rule"]
 
-FORMAT = 1
 MEMBERS = 5
 WIDTH = 64
 OPTIONS: dict[str, Any] = {
@@ -139,7 +138,6 @@ def score_rules(
             by_seed.append(_explained(molecules, path, folder / stem, limit, methods))
         rules[name] = _rule_record(name, molecules, by_seed, methods)
     return {
-        "format": FORMAT,
         "suite": "rules",
         "rules": rules,
         "chosen": choose({name: rule["methods"] for name, rule in rules.items()}),
@@ -157,9 +155,12 @@ def choose(methods_by_rule: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     Judged by the mean over rules of ROC-AUC and of the recall of the group that is found least.
     """
 
+    def merit(scores: Mapping[str, Any]) -> float:
+        return float(scores["auc"] + min(scores["recall"])) / 2
+
     def best(names: Sequence[str]) -> str:
         methods = methods_by_rule[names[0]]
-        return max(methods, key=lambda m: sum(_merit(methods_by_rule[n][m]) for n in names))
+        return max(methods, key=lambda m: sum(merit(methods_by_rule[n][m]) for n in names))
 
     names = list(methods_by_rule)
     without = {n: best([other for other in names if other != n]) for n in names}
@@ -253,17 +254,6 @@ def rule_grids(record: Mapping[str, Any]) -> list[Grid]:
         grids.append(Grid(title, ["method", *rules, "mean"], rows, []))
     grids[-1] = Grid(grids[-1].title, grids[-1].columns, grids[-1].rows, notes)
     return grids
-
-
-def save_record(record: Mapping[str, Any], path: Path) -> None:
-    """Write the record as JSON, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replaced(path) as temporary:
-        temporary.write_text(json.dumps(record, indent=1, allow_nan=False) + "\n")
-
-
-def _merit(scores: Mapping[str, Any]) -> float:
-    return float(scores["auc"] + min(scores["recall"])) / 2
 
 
 def _network(encoder: Encoder) -> nn.Module:

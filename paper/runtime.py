@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import torch
 
+from benchmarks.row import memory_text, seconds_text
 from lgan.data import (
     DATASETS,
     RawGraphs,
@@ -239,7 +240,8 @@ class RuntimeRecord:
                 return "not run"
             if cell.refused:
                 return f"not done [{refusals.index(cell.refused) + 1}]"
-            return _amount(getattr(cell, what), what)
+            show = memory_text if what == "memory" else seconds_text
+            return show(getattr(cell, what))
 
         where = f"{self.environment.get('device')}, {self.environment.get('threads')} threads"
         notes = MEANING + [f"[{i}] {reason}" for i, reason in enumerate(refusals, 1)]
@@ -253,11 +255,3 @@ class RuntimeRecord:
             )
             for what, title in titles.items()
         ]
-
-
-def _amount(value: float | None, what: str) -> str:
-    if value is None:
-        return ""
-    if what == "memory":
-        return f"{value / 2**20:,.0f} MiB" if value < 2**30 else f"{value / 2**30:.2f} GiB"
-    return f"{value:.3g} s" if value >= 1 else f"{1000 * value:.3g} ms"

@@ -37,7 +37,8 @@ def rules(
 
     Examples: lgan table rules --molecules HIV.csv --molecules Tox21.csv; lgan table rules --show
     """
-    from paper.rule_scores import rule_grids, save_record, score_rules
+    from paper.json_records import write_record
+    from paper.rule_scores import rule_grids, score_rules
     from paper.rules import RULES, draw_molecules
 
     if not only_show:
@@ -46,7 +47,7 @@ def rules(
         with activity() as tell:
             drawn = draw_molecules(names or RULES, molecules)
             record = score_rules(drawn, models, seeds=range(seeds), limit=limit, progress=tell)
-        save_record(record, output)
+        write_record(output, record)
     if not output.is_file():
         raise ValueError(
             f"There is no record {output}. Make one with `lgan table rules --molecules HIV.csv`."

@@ -19,7 +19,7 @@ from paper.commands.figure3 import figure3
 from paper.commands.measuring import expressivity, runtime
 from paper.commands.rules import rules
 from paper.commands.speed import speed
-from paper.commands.tabular import Format, Records, show
+from paper.commands.tabular import Format, Records, show, some_runs
 from paper.missing import read_refusals
 from paper.molecule_table import CSV_COLUMNS as CELL_COLUMNS
 from paper.molecule_table import csv_rows, draw, molecule_grids
@@ -63,12 +63,7 @@ def classification(
 
     Examples: lgan table classification, lgan table classification --format csv
     """
-    runs = read_runs(records)
-    if not runs:
-        raise ValueError(
-            f"There is no record (NAME.json) in {records}. Make one with `lgan cv MUTAG --model "
-            "lgan --splits FOLDER` and copy its result.json there, or name another `--records`."
-        )
+    runs = some_runs(records, "MUTAG --model lgan --splits FOLDER")
     shown = Classification(runs, read_refusals(refusals))
     if brief:
         show([summary_grid(shown)], form, as_json=as_json)
@@ -127,12 +122,7 @@ def ablation(
 
     Example: lgan table ablation --format md
     """
-    runs = read_runs(records)
-    if not runs:
-        raise ValueError(
-            f"There is no record (NAME.json) in {records}. Make one with `lgan cv MUTAG --set "
-            "branches=target` and copy its result.json there, or name another `--records`."
-        )
+    runs = some_runs(records, "MUTAG --set branches=target")
     show([ablation_grid(runs, rule)], form, as_json=as_json)
 
 
@@ -149,13 +139,7 @@ def bonds(
 
     Example: lgan table bonds --format md
     """
-    runs = read_runs(records)
-    if not runs:
-        raise ValueError(
-            f"There is no record (NAME.json) in {records}. Make one with `lgan cv MUTAG --model "
-            "lgan-res --edge-features labels --fair` and copy its result.json there, or name "
-            "another `--records`."
-        )
+    runs = some_runs(records, "MUTAG --model lgan-res --edge-features labels --fair")
     show(bond_grids([*runs, *read_runs(plain)]), form, as_json=as_json)
 
 

@@ -10,9 +10,10 @@ import typer
 
 from lgan.cli import options
 from lgan.cli.screen import console, print_json, table
+from paper.records import Run, read_runs
 from paper.render import FORMATS, Grid, render
 
-__all__ = ["Format", "Records", "show"]
+__all__ = ["Format", "Records", "show", "some_runs"]
 
 
 Format = Annotated[
@@ -24,6 +25,19 @@ Format = Annotated[
         **options.one_of(FORMATS, "format"),
     ),
 ]
+
+
+def some_runs(folder: Path, make: str) -> list[Run]:
+    """The cross-validation records of a folder, or an error that says how one is made."""
+    runs = read_runs(folder)
+    if not runs:
+        raise ValueError(
+            f"There is no record (NAME.json) in {folder}. Make one with `lgan cv {make}` and copy "
+            "its result.json there, or name another `--records`."
+        )
+    return runs
+
+
 Records = Annotated[Path, typer.Option(help="Folder with the records.")]
 
 

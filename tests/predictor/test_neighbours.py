@@ -6,7 +6,7 @@ import torch
 
 from lgan.data import load_raw
 from lgan.predictor import Predictor, load_model
-from lgan.predictor.neighbours import fingerprints, nearest_of, training_molecules
+from lgan.predictor.neighbours import fingerprints, nearest_of, training_molecules, unpacked
 from lgan.train.checkpoint import Checkpoint
 
 pytest.importorskip("rdkit", reason="molecules need rdkit")
@@ -24,7 +24,9 @@ def tanimoto(first: str, second: str) -> float:
 
 def test_similarities_are_those_of_rdkit():
     known = ["CCO", "c1ccccc1C", "CCCCBr", "CC(=O)O"]
-    near, place = nearest_of(fingerprints(load_raw(SOME)), fingerprints(load_raw(known)), 9)
+    near, place = nearest_of(
+        fingerprints(load_raw(SOME)), unpacked(fingerprints(load_raw(known))), 9
+    )
     assert near.shape == (len(SOME), len(known))
     for i, text in enumerate(SOME):
         expected = [tanimoto(text, other) for other in known]

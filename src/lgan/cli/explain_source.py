@@ -1,7 +1,6 @@
 """`lgan explain MODEL SOURCE`: scores of whatever a model reads, as a table, pictures, a file."""
 
 import csv
-import math
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from lgan.cli.screen import activity, log, note, print_json, table
 from lgan.data import RawGraphs, replaced
 from lgan.data.tables import safe_cell
 from lgan.explain import Attribution, GalleryItem, Report, Scale, save
+from lgan.explain.attribution import plain
 from lgan.explain.fragment_table import FragmentRow, fragment_tables
 from lgan.explain.methods import method_spec
 from lgan.predictor import Predictor
@@ -64,16 +64,16 @@ def explain_source(
         shared = Scale.joint(item.picture.scale for item in items)
         save([item.picture.on_scale(shared) for item in items], output)
         log.print(f"picture: {output}", soft_wrap=True, markup=False, highlight=False)
-    tables = {_explained(predictor, t): rows for t, rows in fragment_tables(found).items()}
+    outputs = predictor.task.classes if predictor.task.has_classes else predictor.task.targets
+    tables = {outputs[target]: rows for target, rows in fragment_tables(found).items()}
     if report is not None:
         _report(predictor, raw, items[:gallery], tables, asked).save(report)
         log.print(f"report: {report}", soft_wrap=True, markup=False, highlight=False)
     if as_json:
-        plain = [
-            {"explained": name} | _finite(asdict(row)) for name, rows in tables.items()
-            for row in rows
-        ]  # fmt: skip
-        print_json({"graphs": [item.to_json() for item in items], "fragments": plain})
+        parts = [
+            {"explained": n} | plain(asdict(row)) for n, rows in tables.items() for row in rows
+        ]
+        print_json({"graphs": [item.to_json() for item in items], "fragments": parts})
         return
     if output is None and report is None:
         show_scores(items[:SHOWN])
@@ -119,7 +119,9 @@ def _write(path: Path, predictor: Predictor, raw: RawGraphs, found: list[Attribu
         writer = csv.DictWriter(file, SCORE_COLUMNS)
         writer.writeheader()
         for row in score_rows(raw, found, predictor.task):
-            writer.writerow({key: safe_cell(_blank(value)) for key, value in row.items()})
+            writer.writerow(
+                {key: safe_cell("" if value != value else value) for key, value in row.items()}
+            )
 
 
 def _items(predictor: Predictor, raw: RawGraphs, found: list[Attribution]) -> list[GalleryItem]:
@@ -129,11 +131,6 @@ def _items(predictor: Predictor, raw: RawGraphs, found: list[Attribution]) -> li
         known = predictor.intervals(predictor.member_answers(raw)).tolist()  # [G, T, 2]
         ends = [tuple(known[g][each.target]) for g, each in enumerate(found)]
     return [explained_item(predictor, raw, g, each, ends[g]) for g, each in enumerate(found)]
-
-
-def _explained(predictor: Predictor, target: int) -> str:
-    task = predictor.task
-    return (task.classes if task.has_classes else task.targets)[target]
 
 
 def _report(
@@ -172,11 +169,3 @@ def _show_fragments(name: str, rows: list[FragmentRow]) -> None:
         ],
         "" if len(shown) == len(rows) else f"{len(rows) - len(shown)} more between them",
     )  # fmt: skip
-
-
-def _blank(value: Any) -> Any:
-    return "" if isinstance(value, float) and math.isnan(value) else value
-
-
-def _finite(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: None if value != value else value for key, value in row.items()}

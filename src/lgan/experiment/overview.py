@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lgan.data import Columns, RawGraphs
+from lgan.data import Columns
 from lgan.data.molecule_tables import count_duplicates
 from lgan.data.tables import is_table, open_table
 from lgan.experiment.reading import Reading
@@ -65,7 +65,9 @@ def contents(found: ReadSource, why: str = "") -> dict[str, Any]:
     facts: dict[str, Any] = {
         "graphs": raw.num_graphs,
         "task": str(task) if task is not None else f"none: {why}",
-        "targets": {} if task is None else _targets(raw, task),
+        "targets": {}
+        if task is None
+        else {t: _cells(t, raw.targets[t], task) for t in task.targets},
         "rows without a target": found.unlabelled,
         "unreadable rows": [{"row": row + 1, "reason": reason} for row, reason in raw.errors],
     }
@@ -77,7 +79,8 @@ def contents(found: ReadSource, why: str = "") -> dict[str, Any]:
             "with different targets": several.conflicting,
             **({"as several stereoisomers": several.stereo} if several.stereo else {}),
         }
-    nodes, edges = raw.node_ptr.diff(), _edges(raw)
+    nodes = raw.node_ptr.diff()
+    edges = torch.searchsorted(raw.pair_index[0].contiguous(), raw.node_ptr).diff()
     return facts | {
         "node features": _columns(raw.nodes),
         "edge features": _columns(raw.pairs),
@@ -104,12 +107,8 @@ def structure(union: GraphUnion) -> dict[str, int]:
     }
 
 
-def _targets(raw: RawGraphs, task: Task) -> dict[str, dict[str, Any]]:
-    """By target, how often every class occurs, or where the numbers lie."""
-    return {name: _cells(name, raw.targets[name], task) for name in task.targets}
-
-
 def _cells(name: str, cells: Sequence[Any], task: Task) -> dict[str, Any]:
+    """How often every class of a target occurs, or where its numbers lie."""
     column = TargetColumn.read(name, cells)
     missing = {"missing": column.texts.count(None)} if None in column.texts else {}
     if task.classes:
@@ -127,15 +126,8 @@ def _columns(columns: Columns) -> dict[str, Any]:
     return categories | dict.fromkeys(columns.number_names, "number")
 
 
-def _edges(raw: RawGraphs) -> Tensor:
-    return torch.searchsorted(raw.pair_index[0].contiguous(), raw.node_ptr).diff()
-
-
 def _spread(counts: Tensor) -> dict[str, int]:
     if not len(counts):
         return {}
-    return {
-        "least": int(counts.min()),
-        "median": int(counts.median()),
-        "most": int(counts.max()),
-    }
+    found = {"least": counts.min(), "median": counts.median(), "most": counts.max()}
+    return {word: int(value) for word, value in found.items()}

@@ -1,7 +1,7 @@
 """What a training found, as one HTML page that needs nothing else."""
 
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from html import escape
 from importlib.resources import files
 from statistics import stdev
@@ -54,6 +54,7 @@ def training_report(source: ReadSource, trained: TrainedEnsemble, stored: Checkp
     task, metric = predictor.task, str(trained.info["metric"])
     graphs = trained.predictions.isfinite().all(1).nonzero().flatten()
     made = facts_html(made_facts(stored))
+    told = {name: text for name, value in contents(source).items() if (text := _words(value))}
     many = "One model" if trained.members == 1 else f"{trained.members} models side by side"
     figure, caveat = estimate_words(trained)
     mean, _, spread = figure.partition(" ± ")
@@ -68,7 +69,7 @@ def training_report(source: ReadSource, trained: TrainedEnsemble, stored: Checkp
         "Right and wrong": _right_and_wrong(known, trained, task),
         "Calibration": _calibration(known, task),
         "Worst mistakes": _mistakes(predictor, source, known, graphs),
-        "The data": f'<div class="panel"><dl class="facts">{_facts(contents(source))}</dl></div>',
+        "The data": f'<div class="panel"><dl class="facts">{facts_html(told)}</dl></div>',
         "How this was made": f'<div class="panel"><dl class="facts">{made}</dl></div>',
     }
     template = (files("lgan.experiment") / "training_report.html").read_text(encoding="utf-8")
@@ -252,10 +253,6 @@ def made_facts(stored: Checkpoint) -> dict[str, str]:
         "peak memory": f"{stored.info['peak_memory'] / 2**20:,.0f} MiB",
     }
     return {name: str(value) for name, value in facts.items()}
-
-
-def _facts(found: Mapping[str, Any]) -> str:
-    return facts_html({name: text for name, value in found.items() if (text := _words(value))})
 
 
 def _words(value: Any) -> str:

@@ -145,7 +145,8 @@ def attribute(  # type: ignore[misc]  # the forms above leave the options out
         if features:
             scored = zip(found, graphs, feature_scores(question), strict=True)
             found = [each.with_features(graph, scores) for each, graph, scores in scored]
-        found = [each.to(_device(graph)) for each, graph in zip(found, given, strict=True)]
+        places = [graph.edge_index.device for graph in given]
+        found = [each.to(place) for each, place in zip(found, places, strict=True)]
     return found if several else found[0]
 
 
@@ -154,11 +155,6 @@ def _graphs(data: Any) -> list[Any]:
         ids = torch.arange(data.num_graphs, device=data.device)
         return [data.batch(ids[i : i + 1]) for i in range(data.num_graphs)]
     return list(data)
-
-
-def _device(graph: Any) -> torch.device:
-    device: torch.device = graph.edge_index.device
-    return device
 
 
 def _prediction(outputs: Tensor, task: Task | None, scale: TargetScale | None) -> Tensor:

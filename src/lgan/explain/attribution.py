@@ -1,5 +1,6 @@
 """What an explanation of one prediction holds."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
@@ -12,7 +13,7 @@ from lgan.explain.fragments import Fragment
 from lgan.explain.maskable import MaskableGraph
 from lgan.explain.question import Explained, FeatureScores, Found, Question
 
-__all__ = ["Attribution", "completeness"]
+__all__ = ["Attribution", "completeness", "plain"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +212,7 @@ class Attribution:
         """Plain values; numbers that are not finite become ``None``."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         values["fragments"] = [asdict(fragment) for fragment in self.fragments]
-        return {k: _plain(v.tolist() if isinstance(v, Tensor) else v) for k, v in values.items()}
+        return {k: plain(v.tolist() if isinstance(v, Tensor) else v) for k, v in values.items()}
 
     def to_dataframe(self) -> Any:
         """A row for every node, undirected edge, triangle and fragment, as a table of pandas, and
@@ -330,11 +331,10 @@ def _joined(nodes: Sequence[int]) -> str:
     return "-".join(map(str, nodes))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value as JSON has it; ``None`` for a number that is not finite."""
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not abs(value) < float("inf"):
-        return None
-    return value
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -134,8 +134,9 @@ def _ask(
     data = Data(edge_index=torch.cat([pair_index, pair_index.flip(0)], 1), num_nodes=start)
     data.ptr = lengths_to_ptr(sizes)
     data.batch = segment_ids(data.ptr)
-    if all(graph.x is not None for graph, _, _ in kept):
-        data.x = torch.cat([_tiled(graph.x, nodes) for graph, _, nodes in kept])
+    x = [g.x[nodes.nonzero()[:, 1]] for g, _, nodes in kept if g.x is not None]
+    if len(x) == len(kept):
+        data.x = torch.cat(x)
         if question.degrees is not None:
             degree = torch.bincount(pair_index.flatten(), minlength=start)
             data.x = question.degrees(data.x, degree)
@@ -163,12 +164,6 @@ def _ask(
         )
     for (g, _), part in zip(chunk, outputs.split(counts, 1), strict=True):
         found[g].append(part)
-
-
-def _tiled(x: Tensor | None, nodes: Tensor) -> Tensor:
-    """Features of the nodes that are left in every case."""
-    assert x is not None
-    return x[nodes.nonzero()[:, 1]]
 
 
 def _edge_features(lines: EgoLines, pairs: Tensor) -> Tensor | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lgan.data import RawGraphs
 from lgan.data.molecule_graphs import graph_molecule
@@ -20,8 +20,10 @@ from lgan.explain import (
 )
 from lgan.explain.methods import DEFAULT
 from lgan.explain.question import Over
-from lgan.predictor.predictor import Predictor
 from lgan.task import Task
+
+if TYPE_CHECKING:
+    from lgan.predictor.predictor import Predictor
 
 __all__ = ["SCORE_COLUMNS", "explain_graphs", "explained_item", "explained_output_of", "score_rows"]
 
@@ -29,7 +31,7 @@ SCORE_COLUMNS = ("row", "id", "explained", "kind", "name", "nodes", "score", "sp
 
 
 def explain_graphs(
-    predictor: Predictor,
+    predictor: "Predictor",
     raw: RawGraphs,
     *,
     target: int | str | None = None,
@@ -91,7 +93,7 @@ def explained_output_of(task: Task, target: int | str) -> int:
 
 
 def explained_item(
-    predictor: Predictor,
+    predictor: "Predictor",
     raw: RawGraphs,
     graph: int,
     found: Attribution,

@@ -10,7 +10,7 @@ from torch import Tensor
 from lgan.data import RawGraphs
 from lgan.data.graph_features import BITS, morgan
 from lgan.task import Task
-from lgan.train.training_molecules import TrainingMolecules
+from lgan.train.training_molecules import TrainingMolecules, unpacked
 
 __all__ = ["Neighbour", "are_of", "fingerprints", "labels_of", "nearest_of", "training_molecules"]
 
@@ -56,7 +56,7 @@ def training_molecules(raw: RawGraphs, y: Tensor, *, named: bool = True) -> Trai
     """
     bits, count = fingerprints(raw), raw.num_graphs
     asked = torch.linspace(0, count - 1, min(count, SAMPLE)).round().long()
-    near = nearest_of(bits[asked], bits, 2)[0]
+    near = nearest_of(bits[asked], unpacked(bits), 2)[0]
     # The nearest is the molecule itself, or one with the same fingerprint.
     others = near[:, 1] if count > 1 else torch.zeros(1)
     below = float(others.double().quantile(UNLIKE))
@@ -68,16 +68,16 @@ def nearest_of(bits: Tensor, known: Tensor, count: int) -> tuple[Tensor, Tensor]
 
     Args:
         bits: Fingerprints ``[m, bytes]``.
-        known: Those of the known molecules ``[n, bytes]``.
+        known: Those of the known molecules, see :func:`unpacked` ``[n, bits]``.
         count: How many, or as many as there are.
     """
-    second, count = _unpacked(known), min(count, len(known))
+    sizes, count = known.sum(1), min(count, len(known))
     similarity, place = torch.zeros(len(bits), count), torch.zeros(len(bits), count).long()
     for start in range(0, len(bits), ROWS):
         rows = slice(start, start + ROWS)
-        first = _unpacked(bits[rows])
-        both = first @ second.T  # whole numbers, exact in float32
-        either = first.sum(1, keepdim=True) + second.sum(1) - both
+        first = unpacked(bits[rows])
+        both = first @ known.T  # whole numbers, exact in float32
+        either = first.sum(1, keepdim=True) + sizes - both
         found = (both / either.clamp(min=1)).sort(dim=1, descending=True, stable=True)
         similarity[rows], place[rows] = found.values[:, :count], found.indices[:, :count]
     return similarity, place
@@ -106,7 +106,3 @@ def labels_of(molecules: TrainingMolecules, place: int, task: Task) -> dict[str,
         for value in values
     ]
     return dict(zip(task.targets, words, strict=True))
-
-
-def _unpacked(bits: Tensor) -> Tensor:
-    return torch.from_numpy(np.unpackbits(bits.numpy(), axis=1)).float()

@@ -25,6 +25,7 @@ from lgan.predictor.decision import (
     fitted_sharpness,
     sharpened,
 )
+from lgan.predictor.explaining import explain_graphs
 from lgan.predictor.neighbours import Neighbour, are_of, fingerprints, labels_of, nearest_of
 from lgan.task import TargetScale, Task
 from lgan.train import predict as outputs_of
@@ -168,9 +169,13 @@ class Predictor:
         return self._aligned(source, reading)
 
     def predict_std(self, source: Any, **reading: Any) -> NDArray[np.float64]:
-        """How far the members are apart, as a standard deviation, in the shape of the answers."""
+        """How far the members are apart, as a standard deviation, in the shape of the answers; NaN
+        where one speaks alone.
+        """
         raw = _told(self.read(source, **reading))
-        return _placed(raw, _spread(self.member_answers(raw)))
+        answers = self.member_answers(raw)
+        alone = torch.full_like(answers[0], torch.nan)
+        return _placed(raw, answers.std(0) if len(answers) > 1 else alone)
 
     def predict_interval(
         self, source: Any, alpha: float = 0.1, **reading: Any
@@ -235,7 +240,7 @@ class Predictor:
     def neighbours(self, raw: RawGraphs, count: int) -> list[list[Neighbour]]:
         """The training molecules that molecules which were read are most like."""
         known = self._molecules()
-        near = nearest_of(fingerprints(raw), known.bits, count)
+        near = nearest_of(fingerprints(raw), known.vectors, count)
         return [
             [
                 Neighbour(value, known.smiles[k] if known.smiles else None,
@@ -254,7 +259,7 @@ class Predictor:
         than all but 5 % of these are to theirs. So is one that cannot be read.
         """
         known, raw = self._molecules(), _told(self.read(source, **reading))
-        largest, _ = nearest_of(fingerprints(raw), known.bits, 1)
+        largest, _ = nearest_of(fingerprints(raw), known.vectors, 1)
         return ~(_placed(raw, largest.double())[:, 0] >= known.unlike_below - ROUNDING)
 
     def embed(self, source: Any, **reading: Any) -> NDArray[np.float64]:
@@ -286,8 +291,6 @@ class Predictor:
             asked: ``target``, ``method``, ``over``, ``fragments`` and further options, see
                 :func:`lgan.predictor.explaining.explain_graphs`.
         """
-        from lgan.predictor.explaining import explain_graphs  # which needs this class
-
         raw = _told(self.read(source, **(reading or {})))
         placed: list[Attribution | None] = [None] * (raw.num_graphs + len(raw.errors))
         for row, found in zip(raw.rows.tolist(), explain_graphs(self, raw, **asked), strict=True):
@@ -402,11 +405,6 @@ def _told(raw: RawGraphs) -> RawGraphs:
             stacklevel=4,
         )
     return raw
-
-
-def _spread(answers: Tensor) -> Tensor:
-    """The deviation over members; NaN where one speaks alone."""
-    return answers.std(0) if len(answers) > 1 else torch.full_like(answers[0], torch.nan)
 
 
 def _placed(raw: RawGraphs, values: Tensor) -> NDArray[np.float64]:

@@ -1,6 +1,6 @@
 """What is to be predicted, and everything that follows from it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
@@ -301,15 +301,11 @@ class Task:
 
 def _column(columns: Mapping[str, Sequence[Any]], target: str) -> TargetColumn:
     if target not in columns:
-        there = ", ".join(map(repr, _names(columns))) or "none"
+        there = ", ".join(map(repr, list(columns)[:20])) or "none"
         raise ValueError(
             f"The target {target!r} must be among the columns, got {there}. Name one of these."
         )
     return TargetColumn.read(target, columns[target])
-
-
-def _names(columns: Iterable[str], shown: int = 20) -> list[str]:
-    return list(columns)[:shown]
 
 
 def _is_text(value: object) -> bool:

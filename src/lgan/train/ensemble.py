@@ -185,17 +185,11 @@ def train_ensembles(
     would.
 
     Args:
-        factory: Builds one model.
-        union: The data set.
         folds: For every ensemble the fold of each graph ``[G]``: :data:`OUTSIDE` for one that no
             member reads, -1 for one that all train on.
         members: Number of models of an ensemble.
-        config: Settings.
-        metric: Name of the metric.
-        graph_weight: What the loss of every graph is multiplied by ``[G]``.
-        captured: Use CUDA graphs on a GPU.
-        rows: Rows of the largest activations of every graph ``[G]``.
-        device: Where to train.
+
+    The other arguments are those of :func:`train_ensemble`.
     """
     inside = sum(int((fold != OUTSIDE).sum()) for fold in folds) / len(folds)
     config = (config or TrainConfig()).sized(round(inside))

@@ -121,18 +121,11 @@ def cross_validate_variants(
         variants: How the models of every setting are built and trained. Seeds decide initial
             weights and dropout; all share the batches of the first.
         union: The data set, on the device to train on.
-        folds: Number of stratified folds, or the test fold of every graph.
-        metric: Name of the metric that epochs are chosen by.
-        fair: Also train the models of the rule ``fair``.
-        bagged: Also train the models of the rule ``bagged``, all or so many for every fold.
-        captured: Use CUDA graphs on a GPU; the models must not synchronise.
-        rows: Rows of the largest activations of every graph ``[G]``.
-        device: Where to train; by default where the data set is.
-        output: Folder for the state, see :class:`RunState`.
-        resume: Go on from the state in ``output``.
         stop_if_not_finite: Raise an error where training is not finite, see
             :func:`lgan.train.loop.train_together`.
         on_epoch: Called after every epoch; the curves hold the models variant after variant.
+
+    The other arguments are those of :func:`cross_validate`.
     """
     variants = [replace(v, config=v.config.sized(union.num_graphs)) for v in variants]
     config = variants[0].config

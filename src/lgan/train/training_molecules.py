@@ -1,12 +1,14 @@
 """What a model file keeps of the molecules it was trained on."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["TrainingMolecules"]
+__all__ = ["TrainingMolecules", "unpacked"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +27,11 @@ class TrainingMolecules:
     unlike_below: float
     smiles: tuple[str, ...]
     y: Tensor
+
+    @cached_property
+    def vectors(self) -> Tensor:
+        """The fingerprints, a column for every bit ``[n, bits]``; kept for the next question."""
+        return unpacked(self.bits)
 
     NAMES: ClassVar[tuple[str, ...]] = ("mol_bits", "mol_unlike_below", "mol_smiles", "mol_y")
 
@@ -55,3 +62,8 @@ class TrainingMolecules:
         if not fits or len(smiles) != len(y) or len(y) not in (0, len(bits)):
             raise ValueError("what it keeps of molecules does not fit together")
         return TrainingMolecules(bits, float(below), smiles, y)
+
+
+def unpacked(bits: Tensor) -> Tensor:
+    """Fingerprints a column for every bit, ``[n, bytes]`` to ``[n, bits]`` float32."""
+    return torch.from_numpy(np.unpackbits(bits.numpy(), axis=1)).float()
