@@ -111,10 +111,11 @@ CHOICES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def prepare(molecules: Path, folder: Path) -> None:
-    """Write every set of the suite with its folds, as far as it is not there."""
+def prepare(molecules: Path, folder: Path, sets: list[str]) -> None:
+    """Write sets of the suite with their folds, as far as they are not there."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, (source, split) in SUITE.items():
+    for name in sets:
+        source, split = SUITE[name]
         path = molecules / source
         raw = load_raw(path if path.exists() else source, targets="all" if path.exists() else None)
         encoder = Encoder.fit(raw)
@@ -204,10 +205,11 @@ def main() -> None:
     parser.add_argument("--sets", default=",".join(SUITE))
     parser.add_argument("--choices", default=";".join(CHOICES))
     given = parser.parse_args()
+    sets = given.sets.split(",")
     if given.what == "prepare":
-        prepare(given.molecules, given.folder)
+        prepare(given.molecules, given.folder, sets)
     else:
-        run(given.folder, given.part, given.parts, given.sets.split(","), given.choices.split(";"))
+        run(given.folder, given.part, given.parts, sets, given.choices.split(";"))
 
 
 def recipe_grids(rows: list[dict[str, Any]]) -> list[Grid]:
