@@ -10,7 +10,7 @@ from paper.molecule_sets import SETS
 from paper.render import Grid
 from paper.significance import LEVEL, TEST, corrected_t_test
 
-__all__ = ["CSV_COLUMNS", "csv_rows", "draw", "molecule_grids"]
+__all__ = ["CSV_COLUMNS", "brief_grid", "csv_rows", "draw", "molecule_grids"]
 
 CSV_COLUMNS = [
     "dataset", "split", "metric", "model", "members", "mean", "std", "train_seconds",
@@ -78,6 +78,23 @@ def molecule_grids(cells: Sequence[dict[str, Any]]) -> list[Grid]:
     ]
     grids.append(Grid("Molecules: time and memory", columns, time, notes))
     return grids
+
+
+def brief_grid(cells: Sequence[dict[str, Any]]) -> Grid:
+    """One model of ours beside one of chemprop, on the sets that both have."""
+    known = _latest(cells)
+    places = [place for place in _places(known) if (*place, "chemprop", 1) in known]
+    sets = list(dict.fromkeys(dataset for dataset, _ in places))
+    rows = [
+        [f"{model}, {split} split"]
+        + [_score(known, (name, split, model, 1)).split(" ±")[0] for name in sets]
+        for split in dict.fromkeys(split for _, split in places)
+        for model in (OURS, "chemprop")
+    ]
+    lower = {name for name, *_ in (key for key in known if known[key]["metric"] == "rmse")}
+    columns = ["model", *(f"{name} ↓" if name in lower else name for name in sets)]
+    note = "One model each, means over three splits; ↓: RMSE, lower is better, otherwise ROC-AUC."
+    return Grid("Molecules: the default beside chemprop 2.3", columns, rows, [note])
 
 
 def draw(cells: Sequence[dict[str, Any]], path: Path | str) -> None:

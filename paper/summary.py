@@ -10,7 +10,7 @@ __all__ = ["summary_grid"]
 
 COLUMNS = [
     "set", "best LGAN, rule gin", "the paper's", "GIN, rule gin",
-    "best LGAN, rule fair", "GIN, rule fair", "best kernel",
+    "LGAN, rule bagged", "GIN, rule bagged", "best kernel",
 ]  # fmt: skip
 
 
@@ -26,13 +26,16 @@ def summary_grid(table: Classification) -> Grid:
             _best(table, name, "gin"),
             f"{paper:.1f}",
             _text(table.cell("gin", name, "gin")),
-            _best(table, name, "fair"),
-            _text(table.cell("gin", name, "fair")),
+            _text(table.cell("lgan (default recipe)", name, "bagged")),
+            _text(table.cell("gin (default recipe)", name, "bagged")),
             "{:.1f} ({})".format(*max(scores)) if scores else "not done",
         ])  # fmt: skip
     notes = [
         OPTIMISM["gin"],
-        OPTIMISM["fair"],
+        "The rule `bagged` measures what `lgan train` does, by its default recipe for all sets: "
+        "models that each hold out another inner fold choose one epoch together, and their mean "
+        "reads the test fold once. The suite that the recipe was chosen on holds these sets but "
+        "COLLAB.",
         "×n: the mean of n seeds, ° where they share initial weights (records of lgan 0.1.0). "
         "Kernels choose inside the training part.",
     ]

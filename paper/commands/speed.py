@@ -68,8 +68,10 @@ def _brief(machine: str, records: list[Record]) -> Grid:
     found: dict[tuple[str, str, str], list[Row]] = {}
     for record in records:
         for row in record.rows:
-            if record.environment["device"] == machine and row.bar and row.figure is not None:
-                key = (record.benchmark, row.peer or "", row.bar.figure)
+            if record.environment["device"] != machine or row.figure is None:
+                continue
+            if row.peer and row.bar:
+                key = (record.benchmark, row.peer, row.bar.figure)
                 found.setdefault(key, []).append(row)
     rows = []
     for (benchmark, peer, _), some in found.items():

@@ -22,7 +22,7 @@ from paper.commands.speed import speed
 from paper.commands.tabular import Format, Records, show, some_runs
 from paper.missing import read_refusals
 from paper.molecule_table import CSV_COLUMNS as CELL_COLUMNS
-from paper.molecule_table import csv_rows, draw, molecule_grids
+from paper.molecule_table import brief_grid, csv_rows, draw, molecule_grids
 from paper.records import read_runs
 from paper.render import Grid, csv_text
 from paper.searches import read_searches, search_grid
@@ -173,6 +173,9 @@ def molecules(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw a panel for every set as PNG.")
     ] = None,
+    brief: Annotated[
+        bool, typer.Option("--brief", help="One model of ours beside one of chemprop.")
+    ] = False,
 ) -> None:
     """Molecules, head to head: ours, chemprop, fingerprints and GINE on the same rows.
 
@@ -195,7 +198,7 @@ def molecules(
         else:
             sys.stdout.write(csv_text(CELL_COLUMNS, rows))
         return
-    show(molecule_grids(cells), form)
+    show([brief_grid(cells)] if brief else molecule_grids(cells), form)
 
 
 @app.command()
