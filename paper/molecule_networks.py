@@ -3,8 +3,9 @@ part, the splits of a kind side by side in one program.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from lgan.graph import GraphUnion
 from lgan.train import OUTSIDE, predict, train_ensembles
 from lgan.train.environment import choose_device, environment, peak_memory
 from lgan.train.folds import choose_groups
+from paper.attentive_fp import AttentiveNetwork
 from paper.molecule_sets import DESCRIPTORS, TEST, PreparedSet
 
 __all__ = ["NETWORKS", "networks"]
@@ -27,6 +29,8 @@ NETWORKS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "lgan+morgan+rdkit2d": ("lgan", {}, DESCRIPTORS),
     "lgan+rings": ("lgan", {"pair_code": "rings"}, ()),
     "gine": ("gin", {}, ()),
+    # By the training of `gine`; its network is PyG's.
+    "attentivefp": ("gin", {}, ()),
 }
 
 
@@ -68,11 +72,14 @@ def networks(
         inside = sum(int((part != TEST).sum()) for part in parts) // len(parts)
         own = settings.with_seed(seed)
         own = with_data_options(replace(own, training=own.training.sized(inside)), union)
-        spec = network_spec(network)
+        build, captured = factory(own, union), network_spec(network).captured
+        about = own.about()
+        if model == "attentivefp":
+            build, captured, about = _attentive(union), False, AttentiveNetwork.SIZES
         begin = time.perf_counter()
         trained = train_ensembles(
-            factory(own, union), union, [_folds(union, part, members, seed) for part in parts],
-            members=members, config=own.training, captured=spec.captured, device=place,
+            build, union, [_folds(union, part, members, seed) for part in parts],
+            members=members, config=own.training, captured=captured, device=place,
         )  # fmt: skip
         train += [(time.perf_counter() - begin) / len(parts)] * len(parts)
         for part, ensemble in zip(parts, trained, strict=True):
@@ -87,9 +94,14 @@ def networks(
         "train_seconds": train,
         "predict_seconds": ask,
         "peak_memory": peak_memory(place),
-        "settings": {**own.about(), **asdict(own.training)},
+        "settings": {**about, **asdict(own.training)},
         "environment": environment(place),
     }
+
+
+def _attentive(union: GraphUnion) -> Callable[[], AttentiveNetwork]:
+    outputs, edge_dim = union.known_task.num_outputs, union.num_edge_features
+    return partial(AttentiveNetwork, union.num_features, outputs, edge_dim=edge_dim)
 
 
 def _folds(union: GraphUnion, part: Tensor, members: int, seed: int) -> Tensor:

@@ -21,7 +21,7 @@ OURS = "lgan"
 OURS_ALONE = ("Tox21", "HIV")
 WANTED = {
     "lgan": (1, 5, 10), "lgan+morgan": (1, 5), "lgan+rdkit2d": (1, 5), "chemprop": (1, 5),
-    "rf": (1,), "gb": (1,), "gine": (1, 5),
+    "rf": (1,), "gb": (1,), "gine": (1, 5), "attentivefp": (1,),
 }  # fmt: skip
 NOTES = [
     "Mean ± deviation over three splits of 80/10/10 (`ogb`: the split of ogbg-molhiv, over "

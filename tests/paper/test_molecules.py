@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import shutil
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ import torch
 from typer.testing import CliRunner
 
 from lgan.data.cache import load_tensors, save_tensors
+from lgan.train.stack import drawn, stack
 from paper import molecule_peers, molecule_sets, molecules
+from paper.attentive_fp import AttentiveNetwork
 from paper.commands.table import app
 from paper.molecule_networks import networks
 from paper.molecule_sets import TEST, TRAIN, PreparedSet, balanced_parts, ogb_parts, prepare
@@ -89,6 +92,20 @@ def test_networks_never_see_a_target_of_the_test_part(sets):
     path.write_bytes(kept)
     assert found[0] == first
     assert found[1] != first
+
+
+def test_attentive_fp_stacked_is_separate_models_and_a_batch_its_graphs(sets):
+    union = PreparedSet.load(sets, "Labels").union
+    network = partial(AttentiveNetwork, union.num_features, 2, edge_dim=union.num_edge_features)
+    models = [drawn(network, seed).double().eval() for seed in (0, 1)]
+    batch = union.batch(torch.arange(7))
+    alone = [model(batch) for model in models]
+    torch.testing.assert_close(stack(models).eval()(batch), torch.stack(alone))
+    apart = torch.cat([models[0](union.batch(torch.tensor([graph]))) for graph in range(7)])
+    torch.testing.assert_close(alone[0], apart)
+    ran = networks(str(sets), "Numbers", "random", [0, 1], "attentivefp", 2, epochs=2)
+    assert len(ran["predictions"]) == 2
+    assert np.isfinite(ran["predictions"][0]).all()
 
 
 def test_cells_are_scored_written_and_shown(sets, monkeypatch, tmp_path):

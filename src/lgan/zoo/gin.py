@@ -15,7 +15,7 @@ from lgan.nn.norm import Norm, norm_layer
 from lgan.nn.readout import readout_names, skip_cat
 from lgan.zoo.plain_graph import pointers, refuse_prepared
 
-__all__ = ["GIN"]
+__all__ = ["GIN", "edge_vectors"]
 
 
 class GIN(nn.Module):
@@ -95,7 +95,7 @@ class GIN(nn.Module):
         multiplicity = torch.ones(x.size(0), device=x.device)
         weight = getattr(data, "node_weight", None)
         weight = multiplicity if weight is None else weight
-        edges = _edge_vectors(data, self.edge_dim, self.head.weight.dtype)
+        edges = edge_vectors(data, self.edge_dim, self.head.weight.dtype)
         levels = []
         if self.include_input:
             levels.append(one_hot(x, self.in_channels).to(self.head.weight.dtype))
@@ -150,7 +150,7 @@ class _GINLayer(nn.Module):
         return out
 
 
-def _edge_vectors(data: Any, edge_dim: int | None, dtype: torch.dtype) -> Tensor | None:
+def edge_vectors(data: Any, edge_dim: int | None, dtype: torch.dtype) -> Tensor | None:
     """Features of the edges ``[E, d]``, categories one-hot, or an error where they do not fit."""
     attr = getattr(data, "edge_attr", None)
     if attr is None and (edge_dim is None or data.edge_index.size(1) == 0):
