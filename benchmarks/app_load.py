@@ -17,8 +17,6 @@ import time
 import httpx
 import psutil
 
-__all__ = ["main"]
-
 MOLECULES = ("CCO", "c1ccccc1", "CC(=O)Nc1ccc(O)cc1", "Cn1c(=O)c2c(ncn2C)n(C)c1=O", "CCN(CC)CC")
 
 

@@ -15,17 +15,6 @@ from typing import Any
 
 import torch
 
-__all__ = [
-    "ChildRun",
-    "available_memory",
-    "call_in_child",
-    "peak_memory",
-    "reset_peak",
-    "resident_memory",
-    "run_child",
-    "serve",
-]
-
 # The folder that `benchmarks` and `paper` are in, which is not installed.
 ROOT = Path(__file__).resolve().parents[1]
 # The peak is read inside the child: what the system reports to the parent also counts the

@@ -16,8 +16,6 @@ from lgan.graph.pair_codes import pair_codes
 from lgan.nn import LGAN
 from lgan.train.jobs import Job
 
-__all__ = ["codes"]
-
 SETS = ("MUTAG", "PTC_GIN", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI", "Mutagenicity", "COLLAB")
 COUNTED = ("triangles", "cycles", "full", "claws", "rings")
 # Sets whose epoch is timed with the full code and without.

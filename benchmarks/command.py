@@ -16,8 +16,6 @@ from lgan.cli.screen import activity, log, print_json, table
 from lgan.cli.setup import choose_device
 from lgan.train.environment import environment
 
-__all__ = ["app", "bench"]
-
 app = typer.Typer(add_completion=False)
 
 

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import torch
 
-__all__ = ["BenchConfig"]
-
 
 @dataclass(frozen=True)
 class BenchConfig:

@@ -22,8 +22,6 @@ from lgan._version import __version__
 from lgan.estimator import LGANClassifier, LGANRegressor
 from lgan.estimator.side_by_side import Estimator, fit_side_by_side
 
-__all__ = ["Coverage", "coverage", "split_radius"]
-
 HELD_OUT = 0.2  # of all molecules for the test, and of the others for the calibration
 
 

@@ -20,8 +20,6 @@ from lgan.nn import LGAN
 from lgan.train.environment import peak_memory
 from lgan.train.jobs import held_out_job
 
-__all__ = ["cross_validation"]
-
 # Set, width, at least this many times faster on 2 cores.
 CASES = (("MUTAG", 32, 3.0), ("IMDB-BINARY", 64, 4.0), ("PROTEINS", 32, 1.5))
 ON_GPU = 30.0

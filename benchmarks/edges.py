@@ -18,8 +18,6 @@ from lgan.data import RawGraphs
 from lgan.nn import LGAN
 from lgan.train.jobs import Job
 
-__all__ = ["edges"]
-
 SETS = ("MUTAG", "PTC_MR", "Mutagenicity")
 # Ten models take minutes for a few epochs of all of it.
 SAMPLE = {"Mutagenicity": 1000}

@@ -14,8 +14,6 @@ from lgan.nn import LGAN
 from lgan.nn.lgan_conv import Comb
 from lgan.train.jobs import Job
 
-__all__ = ["epoch"]
-
 # Set, pair encoder, width, at most this part of GIN's time.
 CASES: tuple[tuple[str, Comb, int, float], ...] = (
     ("MUTAG", "deepsets", 32, 1.2),

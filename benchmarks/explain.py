@@ -18,13 +18,11 @@ from lgan.data import Encoder, load_raw
 from lgan.explain import Attribution, attribute
 from lgan.explain.integrated_gradients import METHOD
 from lgan.explain.peers import CONFIG
-from lgan.explain.pyg import PyGView
+from lgan.explain.pyg_view import PyGView
 from lgan.nn import LGAN
 from lgan.train import TrainConfig
 from lgan.train.single import train_one
 from lgan.train.stack import drawn, stack
-
-__all__ = ["explain"]
 
 PEER = "PyG CaptumExplainer"
 BAR = Bar("speedup", 10)

@@ -8,8 +8,6 @@ from torch import Tensor
 from lgan.graph import undirected_pairs
 from lgan.graph.segments import concat_ranges, lengths_to_ptr, segment_ids
 
-__all__ = ["SHAPES", "EgoShape", "ego_networks", "power_law"]
-
 # Where the power law flattens: without it the first node would know almost everyone.
 _HUBS = 50
 

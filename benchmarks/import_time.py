@@ -5,8 +5,6 @@ from benchmarks.config import BenchConfig
 from benchmarks.measure import OURS, comparison
 from benchmarks.row import Bar, Row
 
-__all__ = ["import_time"]
-
 _CODE = """\
 import sys, time
 begin = time.perf_counter()

@@ -20,8 +20,6 @@ from lgan.graph import EgoLines
 from lgan.graph.triangles import pair_triangles
 from lgan.nn import LGANConv
 
-__all__ = ["large"]
-
 BUDGET = 24 * 2**30
 WIDTH = 32
 # Steps of length two a block of scipy's product may hold: 8 bytes each.

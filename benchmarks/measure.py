@@ -8,8 +8,6 @@ import torch
 
 from benchmarks.row import Bar, Row
 
-__all__ = ["comparison", "interleaved", "matmul_rate", "peak_bandwidth", "spread", "synchronize"]
-
 OURS = "lgan"
 
 

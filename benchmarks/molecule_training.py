@@ -18,8 +18,6 @@ from lgan.data import load
 from lgan.experiment import factory, settings_for, with_data_options
 from lgan.train import train_ensemble
 
-__all__ = ["molecule_training"]
-
 _OURS = "import sys; from benchmarks.molecule_training import our_epochs; our_epochs(*sys.argv[1:])"
 _LGAN = "from lgan.cli import main; main()"
 # Target and kind of every set.

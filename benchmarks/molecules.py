@@ -14,8 +14,6 @@ from benchmarks.config import BenchConfig
 from benchmarks.row import Bar, Row
 from benchmarks.watched import NO_PEER, Measured, measured, peer_python
 
-__all__ = ["molecule_file", "molecules"]
-
 PEER = Path(__file__).resolve().parent / "chemprop_peer.py"
 _OURS = "import sys; from benchmarks.molecules import read_table; read_table(*sys.argv[1:])"
 

@@ -14,8 +14,6 @@ from lgan.nn import LGAN
 from lgan.train import TrainConfig, cross_validate
 from lgan.train.environment import peak_memory
 
-__all__ = ["paper"]
-
 # The largest first: what fits then, fits.
 SETS = {"COLLAB": 64, "IMDB-MULTI": 64, "IMDB-BINARY": 64, "PROTEINS": 32, "PTC_MR": 32,
         "MUTAG": 32}  # fmt: skip

@@ -13,8 +13,6 @@ from torch_geometric.nn import GINConv, GINEConv, global_add_pool
 
 from lgan.data import RawGraphs
 
-__all__ = ["GIN", "PeerTraining", "missing", "pyg_graphs"]
-
 
 def missing(*packages: str) -> str:
     """A note that names the packages of a peer that are not installed, or nothing."""

@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 from benchmarks.record import Record
 from benchmarks.row import Row
 
-__all__ = ["BarPair", "bars", "draw", "lines"]
-
 
 class BarPair(NamedTuple):
     """Our figure beside the peer's, and what the bar says of it."""

@@ -11,8 +11,6 @@ from benchmarks.measure import OURS, comparison, interleaved
 from benchmarks.row import Bar, Row
 from lgan.data import fetch, load
 
-__all__ = ["prepare"]
-
 # The command itself, in a process of its own.
 _COMMAND = "import sys; sys.argv[0] = 'lgan'; from lgan.cli import main; main()"
 

@@ -16,8 +16,6 @@ from lgan.data import load
 from lgan.graph import EgoLines
 from lgan.ops import ego_sum
 
-__all__ = ["product"]
-
 WIDTH = 64
 CSR, GATHER = "torch.sparse CSR", "index_add"
 LIMIT = "bytes / bandwidth"

@@ -8,8 +8,6 @@ from typing import Any
 from benchmarks.row import Row
 from lgan.data import replaced
 
-__all__ = ["Record"]
-
 FORMAT = 1
 
 

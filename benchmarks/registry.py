@@ -24,8 +24,6 @@ from benchmarks.scale import scale
 from benchmarks.scaling import scaling
 from benchmarks.triangles import triangles
 
-__all__ = ["BENCHMARKS", "BenchmarkSpec"]
-
 
 @dataclass(frozen=True)
 class BenchmarkSpec:

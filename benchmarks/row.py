@@ -3,8 +3,6 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-__all__ = ["Bar", "Figure", "Row", "memory_text", "seconds_text"]
-
 Figure = Literal["speedup", "share", "ratio", "seconds", "memory"]
 
 _AT_LEAST = ("speedup", "share")

@@ -21,8 +21,6 @@ from lgan.nn import LGAN
 from lgan.train import TrainConfig, train_ensemble
 from lgan.train.processes import joined
 
-__all__ = ["scale"]
-
 TIMES, SHARDS, WINDOW = 10, 64, 8
 MOST_MEMORY = 2 << 30
 THIS = ["-m", "benchmarks.scale"]

@@ -21,8 +21,6 @@ from lgan.graph import EgoLines
 from lgan.graph.ego_lines import FIELDS
 from lgan.nn import LGANConv
 
-__all__ = ["scaling"]
-
 WIDTH = 64
 
 

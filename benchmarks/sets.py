@@ -14,8 +14,6 @@ from lgan.graph import EdgeFeatures, GraphUnion
 from lgan.graph.segments import concat_ranges
 from lgan.nn.readout import Readout
 
-__all__ = ["BothSides", "load_both", "sample_graphs"]
-
 
 @dataclass(frozen=True)
 class BothSides:

@@ -16,8 +16,6 @@ from lgan.train.curves import Curves
 from lgan.train.jobs import Job, Variant
 from lgan.train.loop import train_together
 
-__all__ = ["Training", "dense_operations", "train_beside"]
-
 PEER = "PyG GIN, DataLoader"
 
 

@@ -11,8 +11,6 @@ from benchmarks.peers import missing
 from benchmarks.row import Bar, Row
 from lgan.graph.triangles import pair_triangles
 
-__all__ = ["triangles"]
-
 BARS = {"igraph": Bar("speedup", 10), "networkx": Bar("speedup", 20)}
 
 

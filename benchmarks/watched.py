@@ -9,8 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-__all__ = ["NO_PEER", "Measured", "measured", "peer_python"]
-
 # An interpreter that has chemprop: it is a peer, never a dependency.
 PEER_PYTHON = "LGAN_CHEMPROP_PYTHON"
 NO_PEER = f"no peer: {PEER_PYTHON} names no interpreter that has chemprop"

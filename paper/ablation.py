@@ -10,8 +10,6 @@ from paper.records import Run
 from paper.render import Grid
 from paper.significance import TEST
 
-__all__ = ["PAPER", "ROWS", "ablation_grid", "changes_of", "variant_name"]
-
 # The layer of the paper: what a record leaves out is as here.
 PAPER: dict[str, Any] = {
     "branches": "both",

@@ -11,8 +11,6 @@ from lgan.nn.linear import one_hot
 from lgan.zoo.gin import edge_vectors
 from lgan.zoo.plain_graph import pointers
 
-__all__ = ["AttentiveNetwork"]
-
 
 class AttentiveNetwork(nn.Module):
     """AttentiveFP of *Pushing the Boundaries of Molecular Representation for Drug Discovery with

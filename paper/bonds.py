@@ -9,8 +9,6 @@ from paper.records import Run
 from paper.render import Grid
 from paper.significance import TEST
 
-__all__ = ["RULES", "bond_grids"]
-
 RULES = ("gin", "fair", "bagged")
 SETS = ("MUTAG", "PTC_MR", "Mutagenicity")
 # Rows of the records and what they are called with bonds.

@@ -15,8 +15,6 @@ from paper.missing import NOT_RUN
 from paper.records import Run, default_settings
 from paper.significance import LEVEL, corrected_t_test
 
-__all__ = ["CHOICE", "Cell", "beside", "chosen_group", "groups", "measure", "measure_rule"]
-
 CHOICE = (
     "A cell averages the seeds (×n) of one setting on one partition: GIN's published folds before "
     "other folds (‡), the settings that `lgan cv` uses by default before others, independent seeds "

@@ -15,8 +15,6 @@ from paper.records import Run
 from paper.render import Grid
 from paper.significance import LEVEL, TEST, corrected_t_test
 
-__all__ = ["CSV_COLUMNS", "OPTIMISM", "Classification"]
-
 CSV_COLUMNS = ["model", "dataset", "rule", "mean", "std", "published", "record"]
 # The table's PTC has explicit hydrogens; the usual one is shown beside it.
 COLUMNS = (*SETS, "PTC_MR")

@@ -17,8 +17,6 @@ from lgan.explain.methods import METHODS, MethodSpec, method_spec
 from lgan.explain.question import Explained, Question, explained_by_default
 from paper.faithfulness import Faithfulness, edge_auc, faithfulness, stability
 
-__all__ = ["Evaluation", "MethodScores", "evaluate"]
-
 SPARSITIES = (0.5, 0.6, 0.7, 0.8, 0.9)
 
 

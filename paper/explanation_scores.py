@@ -21,8 +21,6 @@ from lgan.train.single import train_one
 from paper.evaluate import Evaluation, evaluate
 from paper.ground_truth import nitro_and_amino
 
-__all__ = ["CASES", "ExplanationCase", "ExplanationScores", "over_models", "score_explanations"]
-
 FORMAT = 1
 
 

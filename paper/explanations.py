@@ -6,8 +6,6 @@ from typing import Any
 
 from paper.render import Grid
 
-__all__ = ["explanation_grids", "read_explanations"]
-
 # Numbers of a method in a record (`paper.explanation_scores`), and what they are called here.
 COLUMNS = {
     "auc": "edge ROC-AUC",

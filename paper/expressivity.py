@@ -19,11 +19,6 @@ from paper.json_records import read_record, write_record
 from paper.published import BREC_COUNTS
 from paper.render import Grid
 
-__all__ = [
-    "KINDS", "NETWORKS", "REFINEMENTS", "Count", "ExpressivityRecord", "brec_grids",
-    "measure_network", "measure_refinement", "measure_trained",
-]  # fmt: skip
-
 KINDS = {
     "refinement": "the colour refinement that the model stands for (docs/expressivity.md)",
     "random": "a network with random weights, in float64, permuted copies as control",

@@ -10,8 +10,6 @@ from lgan.explain.deletion import Players, remaining_outputs
 from lgan.explain.maskable import MaskableGraph
 from lgan.explain.question import Question
 
-__all__ = ["Faithfulness", "edge_auc", "faithfulness", "kept_edges", "stability"]
-
 
 def edge_auc(scores: Sequence[Tensor], truths: Sequence[Tensor]) -> tuple[float, float]:
     """Area under the ROC curve of edge scores against the edges that count, in two conventions.

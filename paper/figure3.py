@@ -22,8 +22,6 @@ from lgan.train import OnEpoch, train_one
 from lgan.train.environment import environment, typed_command
 from lgan.wl import refine
 
-__all__ = ["Figure3", "figure3"]
-
 # A bar over the epochs of a training: title, epochs and sizes of the held-out parts.
 Bar = Callable[[str, int, list[int]], AbstractContextManager[OnEpoch | None]]
 

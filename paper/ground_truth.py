@@ -7,8 +7,6 @@ from torch import Tensor
 
 from lgan.explain.atoms import MOLECULES
 
-__all__ = ["nitro_and_amino"]
-
 
 def nitro_and_amino(
     atoms: Tensor, pair_index: Tensor, names: Sequence[str] = MOLECULES["Mutagenicity"].atoms

@@ -6,8 +6,6 @@ from typing import Any
 
 from lgan.data import replaced
 
-__all__ = ["read_record", "write_record"]
-
 FORMAT = 1
 
 

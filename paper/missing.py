@@ -8,8 +8,6 @@ from lgan.experiment import settings_for
 from lgan.zoo import MODELS
 from lgan.zoo.registry import NetworkSpec
 
-__all__ = ["NOT_RUN", "NO_HOLD_OUT", "read_refusals"]
-
 NOT_RUN = "not run"
 NO_HOLD_OUT = "no inner hold-out"
 # Hours of ten folds from which the time is a reason.

@@ -13,8 +13,6 @@ from lgan.experiment import default_options, settings_for
 from lgan.train import TrainConfig
 from lgan.zoo import MODELS, KernelSpec, NetworkSpec
 
-__all__ = ["GIN_FOLDS", "Run", "default_settings", "fold_key", "read_runs", "row_name"]
-
 # Keys of the folds published with GIN (`fold_key`), by which records that used them are known.
 GIN_FOLDS = {
     "MUTAG": "95e71e97d38d785c",

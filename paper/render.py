@@ -5,8 +5,6 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["FORMATS", "Grid", "csv_text", "latex", "markdown", "render"]
-
 
 @dataclass(frozen=True)
 class Grid:

@@ -27,8 +27,6 @@ from paper.faithfulness import edge_auc, stability
 from paper.render import Grid
 from paper.rules import RULES, LabelledMolecule
 
-__all__ = ["CANDIDATES", "RuleScores", "choose", "rule_grids", "score_rules", "scores_of_rule"]
-
 MEMBERS = 5
 WIDTH = 64
 OPTIONS: dict[str, Any] = {

@@ -9,8 +9,6 @@ from typing import Any
 
 from lgan._optional import require
 
-__all__ = ["RULES", "LabelledMolecule", "Rule", "draw_molecules"]
-
 SMALLEST, LARGEST = 8, 30
 
 

@@ -6,10 +6,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
+from benchmarks.child import ChildRun
 from benchmarks.row import memory_text, seconds_text
 from lgan.data import (
     DATASETS,
@@ -26,8 +27,6 @@ from lgan.train.loop import train_together
 from lgan.zoo import KernelSpec, model_spec
 from paper.json_records import read_record, write_record
 from paper.render import Grid
-
-__all__ = ["MEANING", "Cost", "RuntimeRecord", "measure_cost", "measure_costs"]
 
 FOLDS = 10
 MEANING = [
@@ -63,19 +62,8 @@ class Cost:
     refused: str = ""
 
 
-class Ran(Protocol):
-    """How a child process went, as :class:`benchmarks.child.ChildRun` says."""
-
-    @property
-    def memory(self) -> int | None: ...
-    @property
-    def problem(self) -> str: ...
-    @property
-    def result(self) -> dict[str, Any]: ...
-
-
 # Calls ``module:function`` in a process of its own, with the arguments given.
-InChild = Callable[[str, dict[str, Any]], Ran]
+InChild = Callable[[str, dict[str, Any]], ChildRun]
 
 
 def measure_costs(

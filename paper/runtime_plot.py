@@ -5,8 +5,6 @@ from pathlib import Path
 from lgan._optional import require
 from paper.runtime import RuntimeRecord
 
-__all__ = ["draw", "panels"]
-
 
 def panels(record: RuntimeRecord) -> dict[str, list[tuple[str, float]]]:
     """By set, the models and the seconds of an epoch, the fastest first."""

@@ -11,8 +11,6 @@ from paper.published import SETS
 from paper.records import Run
 from paper.render import Grid
 
-__all__ = ["Search", "read_searches", "search_grid"]
-
 # Settings that change no result.
 NOT_SETTINGS = ("memory_budget",)
 

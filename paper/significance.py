@@ -3,8 +3,6 @@
 import math
 from collections.abc import Sequence
 
-__all__ = ["LEVEL", "TEST", "corrected_t_test"]
-
 LEVEL = 0.05
 TEST = (
     "paired t-test over folds with the variance corrected for overlapping training sets "

@@ -6,8 +6,6 @@ from paper.classification import OPTIMISM, SHORT, Classification
 from paper.published import ACCURACY, SETS
 from paper.render import Grid
 
-__all__ = ["summary_grid"]
-
 COLUMNS = [
     "set", "best LGAN, rule gin", "the paper's", "GIN, rule gin",
     "LGAN, rule bagged", "GIN, rule bagged", "best kernel",

@@ -12,8 +12,6 @@ from lgan.cli.setup import choose_device
 from paper.commands.tabular import Format, show
 from paper.explanations import explanation_grids, read_explanations
 
-__all__ = ["explanations"]
-
 CASES = ("triangles", "motifs-ba", "motifs-tree", "mutagenicity")
 
 

@@ -9,8 +9,6 @@ from lgan.cli import options
 from lgan.cli.screen import epoch_progress, log, print_json, table
 from lgan.cli.setup import choose_device
 
-__all__ = ["figure3"]
-
 
 def figure3(
     output: Annotated[

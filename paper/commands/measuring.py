@@ -31,8 +31,6 @@ from paper.published import SETS
 from paper.runtime import Cost, RuntimeRecord, measure_costs
 from paper.runtime_plot import draw
 
-__all__ = ["expressivity", "runtime"]
-
 
 def expressivity(
     form: Format = None,

@@ -10,8 +10,6 @@ from lgan.cli import options
 from lgan.cli.screen import activity
 from paper.commands.tabular import Format, show
 
-__all__ = ["rules"]
-
 
 def rules(
     names: Annotated[

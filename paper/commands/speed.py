@@ -11,8 +11,6 @@ from lgan.cli import options
 from paper.commands.tabular import Format, Records, show
 from paper.render import Grid
 
-__all__ = ["speed"]
-
 COLUMNS = ["benchmark", "case", "measured", "lgan", "peer", "its time", "result", "bar", "holds"]
 NOTES = [
     "Medians; both sides in the same run. N× is the peer's time over ours, a bare number ours over "

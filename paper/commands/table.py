@@ -28,8 +28,6 @@ from paper.render import Grid, csv_text
 from paper.searches import read_searches, search_grid
 from paper.summary import summary_grid
 
-__all__ = ["app"]
-
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="Tables from records: accuracy, power, speed."
 )

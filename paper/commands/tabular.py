@@ -13,9 +13,6 @@ from lgan.cli.screen import console, print_json, table
 from paper.records import Run, read_runs
 from paper.render import FORMATS, Grid, render
 
-__all__ = ["Format", "Records", "show", "some_runs"]
-
-
 Format = Annotated[
     str | None,
     typer.Option(

@@ -14,8 +14,6 @@ from lgan.train import cross_validate as cross_validate_networks
 if TYPE_CHECKING:
     from lgan.estimator import LGANClassifier, LGANRegressor
 
-__all__ = ["cross_validate"]
-
 
 @overload
 def cross_validate(

@@ -3,8 +3,6 @@
 from importlib import import_module
 from typing import Any
 
-__all__ = ["require"]
-
 EXTRAS = {
     "captum": "explain",
     "grakel": "zoo",

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from lgan._version import __version__
 
-__all__ = ["source_digest"]
-
 
 @cache
 def source_digest(*patterns: str) -> str:

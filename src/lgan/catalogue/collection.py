@@ -11,8 +11,6 @@ from pathlib import Path
 
 from lgan.catalogue.datasets import DATASETS
 
-__all__ = ["MIRROR_VARIABLE", "archives_at_hand", "known_dataset", "tu_names"]
-
 MIRROR_VARIABLE = "LGAN_MIRROR"
 
 

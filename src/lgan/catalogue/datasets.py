@@ -5,8 +5,6 @@ from typing import Literal
 
 from lgan.catalogue.names import known
 
-__all__ = ["DATASETS", "EDGE_FEATURES", "FEATURES", "DatasetSpec", "dataset_spec"]
-
 # What a node can be told of itself, see `lgan.data.node_features`.
 FEATURES = ("labels", "attributes", "labels+attributes", "degree", "constant")
 EDGE_FEATURES = ("all", "labels", "attributes", "none")

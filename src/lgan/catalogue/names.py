@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["METRICS", "MODELS", "PAIR_CODES", "TASKS", "known", "shown"]
-
 # The tests hold these to what they name: `lgan.zoo.MODELS`, `lgan.graph.pair_codes.LEVELS`,
 # `lgan.task.KINDS` and `lgan.task.METRICS`.
 TASKS = ("binary", "multiclass", "multilabel", "regression")

@@ -14,8 +14,6 @@ from lgan._version import __version__
 from lgan.cli.checkout import find_checkout
 from lgan.cli.screen import note
 
-__all__ = ["app", "run"]
-
 # Where a command is, and what it does in one line of the help.
 COMMANDS = {
     "demo": ("lgan.cli.demo:demo", "See what LGAN sees and GIN does not, on generated graphs."),

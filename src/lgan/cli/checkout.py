@@ -7,8 +7,6 @@ checkout.
 import sys
 from pathlib import Path
 
-__all__ = ["find_checkout"]
-
 ROOT = Path(__file__).resolve().parents[3]
 
 

@@ -13,8 +13,6 @@ from lgan.cli.groups import SourceOptions, grouped
 from lgan.cli.screen import console, note, print_json, reading_progress, row_progress, table
 from lgan.cli.setup import source_name
 
-__all__ = ["app"]
-
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="List, prepare and inspect data sets."
 )

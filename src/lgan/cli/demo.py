@@ -21,8 +21,6 @@ from lgan.explain.report import confusion_tables
 from lgan.ops.ahead import compile_layer, layer_is_compiled
 from lgan.train import TrainConfig, cross_validate, predict, train_ensemble
 
-__all__ = ["demo"]
-
 SHOWN = {
     "gin": "sums over neighbours; at most 1-WL",
     "lgan": "sums over edges and triangles of every ego network",

@@ -31,8 +31,6 @@ from lgan.predictor import load_model
 from lgan.train import predict as predict_logits
 from lgan.train.checkpoint import Checkpoint
 
-__all__ = ["explain"]
-
 
 def explain(
     checkpoint: Annotated[

@@ -19,8 +19,6 @@ from lgan.predictor import Predictor
 from lgan.predictor.explaining import SCORE_COLUMNS, explain_graphs, explained_item, score_rows
 from lgan.train.environment import typed_command
 
-__all__ = ["explain_source", "show_scores"]
-
 # Edges of a graph, and fragments of a set for and against, that are shown on the screen.
 TOP = 5
 # Graphs that are explained together: enough to fill a pass, few enough to be told.

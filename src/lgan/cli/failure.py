@@ -8,8 +8,6 @@ from rich.text import Text
 
 from lgan.cli.screen import note, print_json
 
-__all__ = ["report"]
-
 # What typer raises for bad usage: the class has moved between packages, its place has not.
 BAD_USAGE: Any = typer.BadParameter.__mro__[1]
 # What the library raises for wrong arguments, files, memory and packages that are missing.

@@ -17,8 +17,6 @@ from lgan.cli.setup import read_options
 if TYPE_CHECKING:
     from lgan.experiment import Reading, Settings
 
-__all__ = ["NetworkOptions", "SourceOptions", "grouped"]
-
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """A command whose parameters that are groups (dataclasses) stand for the options in them."""

@@ -13,8 +13,6 @@ from lgan.cli.screen import activity, console, note
 if TYPE_CHECKING:
     import socket
 
-__all__ = ["page"]
-
 PORT = 8765
 LOCAL = ("127.0.0.1", "localhost", "::1")
 

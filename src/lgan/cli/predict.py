@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from lgan.predictor import Predictor
     from lgan.predictor.prediction_rows import PredictionRows
 
-__all__ = ["predict"]
-
 # Rows and columns of a prediction that are shown on the screen.
 SHOWN_ROWS = 20
 SHOWN_COLUMNS = 6

@@ -8,8 +8,6 @@ import typer
 
 from lgan._optional import require
 
-__all__ = ["train_on_ray", "without_ray"]
-
 # How often lost workers are replaced before a run is given up.
 RESTARTS = 100
 

@@ -27,18 +27,6 @@ from rich.text import Text
 if TYPE_CHECKING:
     from lgan.train import Curves, OnEpoch
 
-__all__ = [
-    "activity",
-    "console",
-    "epoch_progress",
-    "log",
-    "note",
-    "print_json",
-    "reading_progress",
-    "row_progress",
-    "table",
-]
-
 console = Console()
 # Progress and notes go to standard error, so that standard output is the result alone.
 # Markup is for our own texts alone: a message may hold brackets, as `lgan[plot]` does.

@@ -21,23 +21,6 @@ if TYPE_CHECKING:
     from lgan.experiment import Reading, ReadSource, Settings
     from lgan.graph import GraphUnion
 
-__all__ = [
-    "checked_folds",
-    "choose_device",
-    "choose_split",
-    "fold_count",
-    "joined_processes",
-    "load_union",
-    "metric_name",
-    "output_folder",
-    "read_options",
-    "read_source",
-    "restarted",
-    "resumable",
-    "source_name",
-    "tell_source",
-]
-
 
 def choose_device(name: str) -> "torch.device":
     """The device of that name, see :func:`lgan.train.environment.choose_device`."""

@@ -48,8 +48,6 @@ from lgan.sweep.trial import OBJECTIVES
 from lgan.task import METRICS
 from lgan.train.environment import environment
 
-__all__ = ["sweep"]
-
 SHOWN = 10
 
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from lgan.train import CVResult, TrainedEnsemble
     from lgan.train.checkpoint import Checkpoint
 
-__all__ = ["cv", "train"]
-
 
 @grouped
 def cv(

@@ -18,8 +18,6 @@ from lgan.wl.hierarchy import BREC_TESTS, brec_rows, small_graphs_rows
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["wl"]
-
 
 def wl(
     graphs: Annotated[

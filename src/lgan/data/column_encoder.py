@@ -10,8 +10,6 @@ from torch.nn import functional as F
 
 from lgan.data.columns import Columns
 
-__all__ = ["ColumnEncoder"]
-
 
 @dataclass(frozen=True)
 class ColumnEncoder:

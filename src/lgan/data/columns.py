@@ -8,8 +8,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["Columns"]
-
 
 @dataclass(frozen=True, eq=False)
 class Columns:

@@ -16,8 +16,6 @@ from lgan.data.raw import RawGraphs
 from lgan.graph import EdgeFeatures, GraphUnion
 from lgan.task import Task
 
-__all__ = ["Encoder"]
-
 FORMAT = 1
 # What a node can be told of itself where a source names no features.
 STRUCTURAL = ("degree", "constant")

@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["VERSION", "FeaturisedChunk", "featurise", "joined", "read_molecule"]
-
 # A change of what is computed below changes this number, and with it caches and model files.
 VERSION = 1
 CHIRALITY = {"": 0, "R": 1, "S": 2}

@@ -15,8 +15,6 @@ from lgan.data.molecule_graphs import graph_molecule
 from lgan.data.raw import RawGraphs
 from lgan.task.cells import TargetColumn
 
-__all__ = ["COMPUTED", "GraphFeatures", "feature_list", "morgan"]
-
 COMPUTED = {
     "morgan": "Morgan fingerprint, 1,024 bits of radius 2",
     "rdkit2d": "all descriptors that RDKit computes from the structure",

@@ -9,8 +9,6 @@ from typing import IO, TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["GRAPH_SUFFIXES", "is_graph_file", "node_link_graph", "read_graph_file"]
-
 GRAPHML, JSON_LINES = (".graphml",), (".jsonl", ".ndjson")
 GRAPH_SUFFIXES = GRAPHML + JSON_LINES
 HINT = "Write every graph with `json.dumps(networkx.node_link_data(graph))`."

@@ -8,8 +8,6 @@ from torch import Tensor
 from lgan.data.columns import Columns
 from lgan.data.raw import RawGraphs
 
-__all__ = ["graph_keys"]
-
 
 def graph_keys(raw: RawGraphs) -> Tensor:
     """A 63-bit key of every graph ``[G]``: equal for the same molecule, or for the same graph with

@@ -21,16 +21,6 @@ from lgan.data.sources import is_path, load_raw
 from lgan.graph import GraphUnion, Lift
 from lgan.task import Task
 
-__all__ = [
-    "UnionOptions",
-    "cached_union",
-    "encoded",
-    "fit_encoder",
-    "load",
-    "prepared_path",
-    "with_target",
-]
-
 # What a prepared set is computed by; cells come from the zoo.
 COMPUTED_BY = tuple(f"{package}/**/*.py" for package in ("data", "graph", "ops", "task", "zoo"))
 

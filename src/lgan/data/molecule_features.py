@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from lgan._optional import require
 from lgan.data.featurise import OTHER_CHIRALITY, VERSION
 
-__all__ = ["ATOM_FEATURES", "BOND_FEATURES", "MoleculeFeatures", "spelled_columns"]
-
 # The features in the order of the columns that `featurise` gives.
 ATOM_FEATURES = {
     "element": "the chemical element",

@@ -18,8 +18,6 @@ from lgan.data.molecule_features import (
 from lgan.data.molecules import Molecules
 from lgan.data.raw import RawGraphs
 
-__all__ = ["graph_molecule", "molecule_graphs"]
-
 
 def molecule_graphs(
     molecules: Molecules,

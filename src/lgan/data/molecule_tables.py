@@ -13,16 +13,6 @@ from lgan.data.sdf import MOLBLOCK, NAME
 from lgan.data.tables import BLOCK, SMILES_NAMES, TableBlock, open_table
 from lgan.task.cells import spelled
 
-__all__ = [
-    "Duplicates",
-    "MoleculeTable",
-    "choose_structures",
-    "choose_targets",
-    "count_duplicates",
-    "molecules_of_blocks",
-    "read_molecule_table",
-]
-
 
 @dataclass(frozen=True)
 class Duplicates:

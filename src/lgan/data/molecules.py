@@ -18,8 +18,6 @@ from lgan.data.featurise import VERSION, FeaturisedChunk, joined
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.data.workers import featurised
 
-__all__ = ["Molecules", "Progress", "featurise_blocks", "featurise_molecules"]
-
 # Rows that a worker reads at a time: enough to make the hand-over cheap, few enough to be told.
 CHUNK = 500
 Progress = Callable[[int], None]

@@ -14,8 +14,6 @@ from lgan.data.values import attribute_columns
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["TARGET", "from_networkx"]
-
 TARGET = "target"  # the attribute of a graph that is predicted unless others are named
 
 

@@ -7,8 +7,6 @@ from torch.nn import functional as F
 from lgan.catalogue import DATASETS, FEATURES
 from lgan.data.raw import RawGraphs
 
-__all__ = ["feature_names", "node_features"]
-
 
 def node_features(raw: RawGraphs, features: str) -> tuple[Tensor, int]:
     """The node features of a set, and how many there are.

@@ -8,8 +8,6 @@ import numpy as np
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["BREC", "load_brec"]
-
 ADDRESS = "https://github.com/GraphPKU/BREC"
 
 # The categories of BREC and how many pairs each has. Files are `NAME.npy`: graph6 strings, as

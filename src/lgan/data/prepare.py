@@ -24,8 +24,6 @@ from lgan.data.tables import Table, TableBlock, open_table
 from lgan.task import Task
 from lgan.task.cells import TargetColumn
 
-__all__ = ["prepare_shards"]
-
 PLAN = "plan.json"
 # A shard is made in memory: so many rows of it take about 500 MiB.
 MOST_ROWS = 100_000

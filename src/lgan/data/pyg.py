@@ -12,8 +12,6 @@ from lgan.data.columns import Columns
 from lgan.data.raw import RawGraphs
 from lgan.data.undirected import kept_direction, undirected_columns
 
-__all__ = ["from_pyg"]
-
 READ = {"x", "edge_index", "edge_attr", "edge_weight", "y", "smiles", "num_nodes", "batch", "ptr"}
 
 

@@ -14,8 +14,6 @@ from lgan.data.columns import Columns
 from lgan.graph.segments import concat_ranges, lengths_to_ptr
 from lgan.task import Kind, Task
 
-__all__ = ["RawGraphs"]
-
 # Defaults that depend on the sizes, told by their identity.
 _NO_COLUMNS = Columns.empty(0)
 _IN_ORDER = torch.empty(0, dtype=torch.int64)

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-__all__ = ["MOLBLOCK", "NAME", "read_sdf", "scan_sdf"]
-
 # The columns of what has no name in the file: the molecule itself and its title.
 MOLBLOCK = "molblock"
 NAME = "name"

@@ -12,8 +12,6 @@ from lgan.graph import GraphBatch, GraphUnion
 from lgan.graph.segments import lengths_to_ptr
 from lgan.task import Task
 
-__all__ = ["Graphs", "ShardedUnion"]
-
 
 class ShardedUnion:
     """The graphs of shards, of which a window is in memory, with the names a `GraphUnion` has.

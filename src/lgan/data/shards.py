@@ -26,8 +26,6 @@ from lgan.data.raw import RawGraphs
 from lgan.graph import GraphUnion, concatenate
 from lgan.task import Task
 
-__all__ = ["FORMAT", "MANIFEST", "ShardFile", "Shards", "column_encoders", "is_shards"]
-
 FORMAT = 1
 MANIFEST = "manifest.json"
 # What a shard holds of every graph beside its union; the text is canonical SMILES, line by line.

@@ -16,8 +16,6 @@ from lgan.data.synthetic import csl, motifs, random_regular, triangle_pairs
 from lgan.data.tables import is_table
 from lgan.data.tu import read_tu
 
-__all__ = ["GENERATORS", "is_path", "load_raw"]
-
 GENERATORS: dict[str, Callable[[int], RawGraphs]] = {
     "triangles": lambda seed: triangle_pairs(seed=seed),
     "motifs-ba": lambda seed: motifs("ba", seed=seed),

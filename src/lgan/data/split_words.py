@@ -15,16 +15,6 @@ from lgan.data.splits import drawn_folds, read_folds
 from lgan.task import Task
 from lgan.task.cells import spelled
 
-__all__ = [
-    "SPLITS",
-    "Split",
-    "column_folds",
-    "group_folds",
-    "random_folds",
-    "scaffold_groups",
-    "scaffolds",
-]
-
 SPLITS = ("stratified", "random", "scaffold", "group:COLUMN", "column:NAME", "published:FOLDER")
 PARTS = {  # what a column may call the parts, and the fold in which they are held out
     "train": -1, "training": -1,

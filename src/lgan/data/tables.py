@@ -18,8 +18,6 @@ from typing import IO, Any
 from lgan._optional import require
 from lgan.data.sdf import read_sdf, scan_sdf
 
-__all__ = ["Table", "TableBlock", "is_table", "open_table", "safe_cell"]
-
 FORMATS = {
     ".csv": "csv",
     ".tsv": "csv",

@@ -12,8 +12,6 @@ from lgan.graph.edge_features import EdgeReduce, pair_attr, pair_direction
 from lgan.graph.ego_lines import FIELDS
 from lgan.graph.pair_codes import check_level
 
-__all__ = ["EgoLineGraph"]
-
 # The fields that the transform adds.
 ADDED = (*FIELDS, "pair_code", "pair_attr", "pair_direction")
 

@@ -14,8 +14,6 @@ from lgan.data.tu_files import LAYOUT, TUFiles, open_tu
 from lgan.data.undirected import kept_direction, undirected_columns
 from lgan.task import Task
 
-__all__ = ["CLASS", "read_tu"]
-
 CLASS = "class"  # what the column of graph labels is called
 _WHOLE = 2.0**53 - 1  # the last whole number that no other is rounded to in float64
 _LARGEST = float(np.finfo(np.float32).max) * (1 + 2.0**-26)  # what is above rounds to infinity

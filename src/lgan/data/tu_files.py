@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-__all__ = ["CHUNK", "LAYOUT", "TUFiles", "open_tu"]
-
 CHUNK = 1 << 24  # bytes of text read at a time
 LAYOUT = "Use an archive in the layout of the TU Dortmund collection"
 

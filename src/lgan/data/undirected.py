@@ -11,8 +11,6 @@ from torch import Tensor
 from lgan.data.columns import Columns
 from lgan.graph.edge_features import pair_direction
 
-__all__ = ["kept_direction", "undirected_columns"]
-
 # Makes the error for features that differ: which ("labels", "attributes"), the edge, and the
 # first edge between the same nodes.
 Complaint = Callable[[str, int, int], ValueError]

@@ -9,8 +9,6 @@ import torch
 
 from lgan.data.columns import Columns
 
-__all__ = ["attribute_columns"]
-
 # Up to so many different whole numbers are categories rather than a quantity.
 MOST_NUMBERED = 64
 

@@ -18,8 +18,6 @@ from typing import Any
 from lgan.data import featurise as script
 from lgan.data.featurise import READY, FeaturisedChunk, featurise, joined
 
-__all__ = ["featurised"]
-
 CHUNKS_AHEAD = 2
 
 

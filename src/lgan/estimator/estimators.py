@@ -45,8 +45,6 @@ from lgan.task.cells import spelled
 from lgan.train import TrainedEnsemble, train_ensemble
 from lgan.train.environment import choose_device
 
-__all__ = ["LGANClassifier", "LGANRegressor"]
-
 
 class _Estimator(BaseEstimator):  # type: ignore[misc]
     """What both estimators share.

@@ -10,15 +10,6 @@ from torch import Tensor
 from lgan.data import RawGraphs
 from lgan.task.cells import spelled
 
-__all__ = [
-    "as_rows",
-    "distinct_labels",
-    "graph_weights",
-    "row_values",
-    "table_columns",
-    "target_columns",
-]
-
 
 def as_rows(graphs: Any) -> list[Any]:
     """Graphs as a list; of a table the column of SMILES."""

@@ -15,8 +15,6 @@ from lgan.estimator.estimators import LGANClassifier, LGANRegressor
 from lgan.experiment import factory, with_data_options
 from lgan.train import OUTSIDE, train_ensembles
 
-__all__ = ["cross_val_scores", "fit_side_by_side"]
-
 Estimator = LGANClassifier | LGANRegressor
 
 

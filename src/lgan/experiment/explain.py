@@ -17,8 +17,6 @@ from lgan.explain.methods import method_spec
 from lgan.train.checkpoint import Checkpoint
 from lgan.train.environment import typed_command
 
-__all__ = ["check_fits", "explainer_of", "report_of", "settings_of"]
-
 
 def settings_of(stored: Checkpoint, dataset: str) -> Settings:
     """The settings of a stored model on a data set."""

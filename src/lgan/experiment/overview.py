@@ -19,8 +19,6 @@ from lgan.graph import GraphUnion
 from lgan.task import Task
 from lgan.task.cells import TargetColumn
 
-__all__ = ["contents", "overview", "structure"]
-
 
 def overview(
     source: str,

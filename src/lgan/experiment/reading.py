@@ -12,8 +12,6 @@ from lgan.data.sources import is_path
 from lgan.data.tables import is_table, open_table
 from lgan.task import Task
 
-__all__ = ["Reading"]
-
 # What says where a source is, or what its targets mean, and not how it is read.
 ELSEWHERE = ("task", "root", "mirror", "seed")
 

@@ -19,16 +19,6 @@ from lgan.train import CVResult, OnEpoch, Variant, cross_validate_variants
 from lgan.train.run_lock import run_lock
 from lgan.zoo import MODELS, KernelSpec, ModelSpec, NetworkSpec, model_spec
 
-__all__ = [
-    "factory",
-    "network_spec",
-    "record_name",
-    "run_kernel",
-    "run_network",
-    "variant",
-    "with_data_options",
-]
-
 logger = logging.getLogger(__name__)
 
 Progress = Callable[[float], None]

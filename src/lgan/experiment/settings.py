@@ -12,8 +12,6 @@ from lgan.experiment.tuned import TUNED
 from lgan.train import TrainConfig
 from lgan.zoo import MODELS, KernelSpec, NetworkSpec, model_spec
 
-__all__ = ["Settings", "default_options", "settings_for"]
-
 TRAINING = {f.name for f in fields(TrainConfig)}
 DATA = {"features", "edge_features", "graph_features", "compress"}
 SIZES = {"hidden", "num_layers"}

@@ -25,8 +25,6 @@ from lgan.train.out_of_fold import OutOfFold
 from lgan.train.result import rounded
 from lgan.train.stack import unstack
 
-__all__ = ["ReadSource", "prepare", "stored_model"]
-
 # What of shards is in memory at once unless said otherwise; twice that while the next is read.
 WINDOW_BYTES = 512 << 20
 # Molecules in shards up to which a model keeps fingerprints of those it is trained on.

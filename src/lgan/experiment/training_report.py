@@ -32,8 +32,6 @@ from lgan.train import TrainedEnsemble
 from lgan.train.checkpoint import Checkpoint
 from lgan.train.out_of_fold import OutOfFold
 
-__all__ = ["estimate_words", "how_wrong", "made_facts", "training_report"]
-
 # Mistakes that are shown, and edges of the largest graph that is drawn and explained.
 WORST, MOST_EDGES = 6, 300
 # Targets that have a scatter plot of their own.

@@ -10,8 +10,6 @@ import json
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["TUNED"]
-
 TUNED: dict[str, dict[str, dict[str, Any]]] = json.loads(
     (files(__package__) / "tuned.json").read_text()
 )

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = ["MOLECULES", "MoleculeSpec", "molecule_spec"]
-
 
 @dataclass(frozen=True)
 class MoleculeSpec:

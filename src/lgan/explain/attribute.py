@@ -19,8 +19,6 @@ from lgan.explain.question import Explained, Over, Question, Recount, explained_
 from lgan.graph import GraphUnion
 from lgan.task import TargetScale, Task
 
-__all__ = ["attribute"]
-
 Fragments = str | Sequence[Fragment] | Sequence[Sequence[Fragment]]
 
 

@@ -13,8 +13,6 @@ from lgan.explain.fragments import Fragment
 from lgan.explain.maskable import MaskableGraph
 from lgan.explain.question import Explained, FeatureScores, Found, Question
 
-__all__ = ["Attribution", "completeness", "plain"]
-
 
 @dataclass(frozen=True, eq=False)
 class Attribution:

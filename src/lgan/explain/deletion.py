@@ -17,8 +17,6 @@ from lgan.explain.question import Question, as_members
 from lgan.graph import EdgeFeatures, EgoLines
 from lgan.graph.segments import lengths_to_ptr, segment_ids
 
-__all__ = ["Players", "remaining_outputs"]
-
 # Nodes and pairs in one pass; bounds memory, not results. On the CPU so few that what passes
 # between the layers of ten members stays close: twice as fast as with all that fits.
 CHUNK = 1 << 12

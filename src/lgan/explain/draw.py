@@ -17,8 +17,6 @@ from lgan.explain.draw_molecule import molecule_png, molecule_svg
 from lgan.explain.layout import layout
 from lgan.explain.picture import Picture
 
-__all__ = ["check_ending", "figure_svg", "new_figure", "picture_svg", "plot", "save"]
-
 # Pixels of a drawing, 96 to the inch, and points per pixel.
 WIDTH, HEIGHT, POINTS = 360, 280, 0.75
 MARGIN = 16

@@ -5,8 +5,6 @@ from typing import Any
 from lgan._optional import require
 from lgan.explain.picture import Picture
 
-__all__ = ["molecule_png", "molecule_svg"]
-
 # Scores below this share of the limit leave a bond white.
 SEEN = 0.04
 # RDKit's widths and letters do not all grow with a drawing. So both formats are drawn at one size,

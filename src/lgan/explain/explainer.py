@@ -17,8 +17,6 @@ from lgan.explain.molecule import molecule_from_graph, molecule_from_smiles
 from lgan.explain.path import Path
 from lgan.graph import GraphUnion
 
-__all__ = ["Explainer", "class_names", "colour_class", "model_input"]
-
 
 @dataclass(frozen=True)
 class Explainer:

@@ -25,8 +25,6 @@ from lgan.nn import LGAN
 from lgan.nn.edge_vectors import edge_vectors
 from lgan.nn.linear import one_hot
 
-__all__ = ["feature_scores"]
-
 
 def feature_scores(question: Question) -> list[FeatureScores]:
     """Scores of the features of every graph of a question."""

@@ -7,8 +7,6 @@ from statistics import fmean
 
 from lgan.explain.attribution import Attribution
 
-__all__ = ["FragmentRow", "fragment_table", "fragment_tables"]
-
 
 @dataclass(frozen=True)
 class FragmentRow:

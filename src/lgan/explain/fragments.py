@@ -14,8 +14,6 @@ from lgan.graph.twins import twin_classes
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["FRAGMENTS", "MOLECULE_FRAGMENTS", "Fragment", "graph_fragments", "molecule_fragments"]
-
 Nodes = tuple[int, ...]
 
 

@@ -11,8 +11,6 @@ from lgan.explain.attribution import Attribution
 from lgan.explain.molecule import Molecule
 from lgan.explain.picture import Picture
 
-__all__ = ["GalleryItem", "choose_for_gallery"]
-
 
 @dataclass(frozen=True, eq=False)
 class GalleryItem:

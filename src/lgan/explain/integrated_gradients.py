@@ -26,18 +26,6 @@ from lgan.explain.path import Panel, worst
 from lgan.explain.question import Found, Question, as_members
 from lgan.graph import EgoLines
 
-__all__ = [
-    "CHUNK",
-    "METHOD",
-    "Integral",
-    "absolute_gradient",
-    "gradient",
-    "integrated_gradients",
-    "outputs_at_ends",
-    "pass_load",
-    "unions",
-]
-
 METHOD = "integrated-gradients"
 # Values of pairs and triangle entries in one pass; bounds memory, not results.
 CHUNK = 1 << 16

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["layout"]
-
 # Beyond these, Kamada-Kawai and springs take seconds.
 SMALL = 80
 MEDIUM = 500

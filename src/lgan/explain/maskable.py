@@ -15,8 +15,6 @@ from lgan.graph.ego_lines import FIELDS
 from lgan.graph.expansion import expand_classes
 from lgan.graph.segments import lengths_to_ptr, segment_ids
 
-__all__ = ["MaskableGraph", "MaskableUnion"]
-
 
 @dataclass(frozen=True, eq=False)
 class MaskableGraph:

@@ -25,18 +25,6 @@ from lgan.explain.maskable import MaskableGraph, MaskableUnion
 from lgan.nn import LGAN, LGANConv
 from lgan.nn.linear import Linear
 
-__all__ = [
-    "device_of",
-    "dtype_of",
-    "evaluating",
-    "masked_outputs",
-    "num_members",
-    "outputs_of",
-    "pair_code_of",
-    "prepared",
-    "reads_lines",
-]
-
 
 def prepared(model: nn.Module, graphs: Sequence[Any]) -> list[MaskableGraph]:
     """Graphs in the form the methods work on, with what the model reads and where it is."""

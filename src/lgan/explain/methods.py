@@ -16,9 +16,6 @@ from lgan.explain.integrated_gradients import (
 from lgan.explain.path import Path
 from lgan.explain.question import Explained, Found, Over, Question
 
-__all__ = ["DEFAULT", "METHODS", "MethodSpec", "method_spec"]
-
-
 # Chosen on a development suite of rules, see docs/explanations.md.
 DEFAULT = "consensus"
 # Its integral is one of two voices and need not add up to the last digit.

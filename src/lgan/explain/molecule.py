@@ -11,8 +11,6 @@ from lgan._optional import require
 from lgan.data import RawGraphs
 from lgan.explain.atoms import MoleculeSpec, molecule_spec
 
-__all__ = ["Molecule", "molecule_from_graph", "molecule_from_smiles"]
-
 Status = Literal["clean", "partial", "raw"]
 
 # Charges of ions that stand alone in sets with explicit hydrogens (salts).

@@ -7,8 +7,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["Baseline", "Panel", "Path", "worst"]
-
 Baseline = Literal["empty", "drawn"]
 
 

@@ -12,8 +12,6 @@ from lgan.explain.maskable import MaskableGraph, MaskableUnion
 from lgan.explain.masking import dtype_of, num_members
 from lgan.explain.question import Found, Question
 
-__all__ = ["gnn_explainer", "pg_explainer"]
-
 CONFIG = {"mode": "multiclass_classification", "task_level": "graph", "return_type": "raw"}
 
 

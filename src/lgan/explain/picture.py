@@ -7,8 +7,6 @@ from lgan.explain.attribution import Attribution
 from lgan.explain.molecule import Molecule
 from lgan.explain.scale import Scale
 
-__all__ = ["Picture"]
-
 # Edges that are drawn at most: more would be a blot.
 DRAWN = 2000
 # Edges whose scores are written beside them at most, and the least share of the scale they have.

@@ -17,8 +17,6 @@ from lgan.explain.path import Path
 from lgan.explain.pyg_view import PyGView
 from lgan.explain.question import Explained
 
-__all__ = ["EdgeIntegratedGradients", "PyGView"]
-
 
 class EdgeIntegratedGradients(ExplainerAlgorithm):  # type: ignore[misc]
     """:func:`lgan.attribute` as an algorithm of PyG's ``Explainer``, for graph-level tasks.

@@ -8,8 +8,6 @@ from torch_geometric.nn import MessagePassing
 from lgan.explain.maskable import MaskableGraph
 from lgan.nn import LGANConv
 
-__all__ = ["PyGView"]
-
 
 class PyGView(nn.Module):
     """A model that takes ``data``, as PyG's explainers call models: ``(x, edge_index, batch)``.

@@ -12,18 +12,6 @@ from lgan.explain.maskable import MaskableGraph
 from lgan.explain.path import Path
 from lgan.task import TargetScale, Task
 
-__all__ = [
-    "Explained",
-    "FeatureScores",
-    "Found",
-    "Over",
-    "Question",
-    "Recount",
-    "as_members",
-    "explained_by_default",
-    "explained_output",
-]
-
 Explained = Literal["log-odds", "logit", "number"]
 Over = Literal["edges", "nodes", "fragments"]
 # Node features and the number of neighbours every node has now, to features that say so.

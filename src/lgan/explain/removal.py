@@ -8,8 +8,6 @@ from torch import Tensor
 from lgan.explain.deletion import Players, remaining_outputs
 from lgan.explain.question import Found, Question
 
-__all__ = ["EXACT", "leave_one_out", "shapley"]
-
 # Players up to which all coalitions are looked at.
 EXACT = 12
 

@@ -18,18 +18,6 @@ from lgan.explain.gallery import GalleryItem
 from lgan.explain.picture import Picture
 from lgan.explain.scale import Scale
 
-__all__ = [
-    "Report",
-    "confusion_html",
-    "confusion_table",
-    "confusion_tables",
-    "facts_html",
-    "fragments_html",
-    "picture_html",
-    "style",
-    "tiles_html",
-]
-
 COLUMNS = ("graph", "class", "predicted", "probability", "explained", "output", "without edges",
            "gap", "steps", "strongest edge", "its score")  # fmt: skip
 # Edges in the list of a card.

@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["Scale"]
-
 RGB = tuple[float, float, float]
 
 # Red against blue is told apart by every common kind of colour blindness. Both are light enough

@@ -12,8 +12,6 @@ from lgan.graph.checks import REBUILD, check_cells, check_ptr
 from lgan.graph.edges import check_integers
 from lgan.graph.ego_lines import EgoLines
 
-__all__ = ["GraphBatch", "graph_ptr"]
-
 
 @dataclass(frozen=True)
 class GraphBatch:

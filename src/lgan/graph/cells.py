@@ -12,8 +12,6 @@ from torch import Tensor
 
 from lgan.graph.segments import concat_ranges, lengths_to_ptr
 
-__all__ = ["NODES", "Cells", "batch_cells", "cells_from_tensors", "cells_to_tensors"]
-
 # The family that every union has.
 NODES = "nodes"
 

@@ -14,18 +14,6 @@ from torch import Tensor
 from lgan.graph.cells import NODES, Cells
 from lgan.graph.edges import INDICES, check_ids, check_integers, undirected_pairs
 
-__all__ = [
-    "REBUILD",
-    "check_cells",
-    "check_direction",
-    "check_edges",
-    "check_lines",
-    "check_lines_in_graphs",
-    "check_pairs",
-    "check_ptr",
-    "check_table",
-]
-
 REBUILD = "Rebuild the line graphs with `lgan.EgoLineGraph()` after changing the graph."
 
 # Ids and counts are stored in 32 bits.

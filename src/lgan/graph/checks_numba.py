@@ -9,8 +9,6 @@ from lgan.ops.numba_rows import within
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["first_outside", "lines_fit", "same_edges"]
-
 
 @njit(nogil=True, cache=True)
 def lines_fit(

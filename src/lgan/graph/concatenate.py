@@ -10,8 +10,6 @@ from torch import Tensor
 from lgan.graph.ego_lines import EgoLines
 from lgan.graph.union import GraphUnion
 
-__all__ = ["concatenate"]
-
 
 def concatenate(unions: Sequence[GraphUnion]) -> GraphUnion:
     """The graphs of several unions, in order, as one union with the name and task of the first.

@@ -16,8 +16,6 @@ from lgan.graph.segments import lengths_to_ptr
 from lgan.graph.union import GraphUnion
 from lgan.ops.incidence import ByNode, Known
 
-__all__ = ["Capacity", "DeviceUnion"]
-
 
 @dataclass(frozen=True)
 class Capacity:

@@ -6,8 +6,6 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
-__all__ = ["EdgeFeatures", "EdgeReduce", "check_edge_attr", "pair_attr", "pair_direction"]
-
 EdgeReduce = Literal["mean", "min", "max"]
 
 

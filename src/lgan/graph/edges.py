@@ -7,17 +7,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-__all__ = [
-    "INDICES",
-    "INTEGERS",
-    "Integers",
-    "check_ids",
-    "check_integers",
-    "neighbour_lists",
-    "undirected_pairs",
-    "validate_edge_index",
-]
-
 Integers = NDArray[np.integer[Any]]
 
 # Bytes would be read as a mask where they index, so that structures hold none.

@@ -23,8 +23,6 @@ from lgan.graph.twins import twin_classes
 from lgan.ops.incidence import Incidence
 from lgan.ops.row_sum import SparseRows
 
-__all__ = ["FIELDS", "EgoLines"]
-
 # The fields a PyG `Data` object carries. PyG shifts fields named `…index` by the number of nodes
 # when it batches graphs, which is right for node ids; counts must not carry that word.
 FIELDS = ("pair_index", "opposite_index", "opposite_count", "pair_triangles", "multiplicity")

@@ -5,8 +5,6 @@ from torch import Tensor
 
 from lgan.graph.segments import lengths_to_ptr
 
-__all__ = ["expand_classes"]
-
 
 def expand_classes(pair_index: Tensor, multiplicity: Tensor) -> tuple[Tensor, Tensor]:
     """The edges of the original graph, and the pair that stood for each.

@@ -10,15 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Colours",
-    "Rows",
-    "intern_hashed",
-    "intern_integers",
-    "intern_multisets",
-    "intern_tuples",
-]
-
 Colours = NDArray[np.integer[Any]]
 
 _NOTHING = np.empty(0, np.int64)

@@ -8,8 +8,6 @@ from lgan.ops.jit import njit
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["first_ids", "mixed", "multiset_hashes", "multisets_agree"]
-
 
 @njit(nogil=True, cache=True, inline="always")
 def mixed(word: Any) -> Any:

@@ -13,17 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = [
-    "NAMES",
-    "cfi",
-    "chang",
-    "circular_skip_link",
-    "named_graph",
-    "paley",
-    "rook",
-    "triangular",
-]
-
 
 def named_graph(name: str) -> "nx.Graph":
     """A graph by name, or from its graph6 string, with nodes ``0 … n - 1``.

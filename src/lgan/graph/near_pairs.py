@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from lgan.graph.interning import intern_hashed, intern_integers, intern_tuples
 
-__all__ = ["NearPairs"]
-
 Integers = NDArray[np.integer[Any]]
 
 # Part of the meaning of every word: stored codes are void if it changes.

@@ -9,8 +9,6 @@ from lgan.ops.jit import njit
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["balls", "count_wedges", "join_words", "wedge_hashes", "wedges_agree"]
-
 START = np.uint64(0x9E3779B97F4A7C15)
 
 

@@ -29,17 +29,6 @@ from lgan.graph.expansion import expand_classes
 from lgan.graph.pair_colours import pair_colours, refuse_dense
 from lgan.graph.rings import ring_counts
 
-__all__ = [
-    "LEVELS",
-    "check_level",
-    "code_channels",
-    "code_features",
-    "knot_weights",
-    "pair_codes",
-    "spread",
-    "spread_channels",
-]
-
 LONGEST_RING = 8
 LEVELS: dict[str, tuple[str, ...]] = {
     "none": (),

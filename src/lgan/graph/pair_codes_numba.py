@@ -12,15 +12,6 @@ from lgan.ops.jit import njit
 
 Array = np.ndarray[Any, Any]
 
-__all__ = [
-    "closed_lists",
-    "count_claws",
-    "count_common",
-    "count_cycles",
-    "count_k4",
-    "two_step_cost",
-]
-
 
 @njit(nogil=True, cache=True)
 def closed_lists(u: Array, v: Array, num_nodes: int) -> tuple[Array, Array, Array]:

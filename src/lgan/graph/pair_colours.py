@@ -7,8 +7,6 @@ from torch import Tensor
 
 from lgan.graph.near_pairs import NearPairs
 
-__all__ = ["pair_colours", "refuse_dense"]
-
 # Wedges a round may walk, in about a minute.
 LARGEST = 1 << 31
 

@@ -8,8 +8,6 @@ from torch import Tensor
 
 from lgan.graph.edges import Integers, neighbour_lists
 
-__all__ = ["MAX_RINGS", "MAX_STEPS", "RingSearch", "ring_counts"]
-
 MAX_RINGS = 1 << 24
 # Steps of the search, about a minute: a graph can have many long paths and yet few rings.
 MAX_STEPS = 1 << 34

@@ -8,8 +8,6 @@ from lgan.ops.jit import njit
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["list_rings", "sampled_steps"]
-
 
 @njit(nogil=True, cache=True)
 def list_rings(

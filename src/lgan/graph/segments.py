@@ -3,8 +3,6 @@
 import torch
 from torch import Tensor
 
-__all__ = ["concat_ranges", "group_by", "lengths_to_ptr", "segment_ids"]
-
 
 def lengths_to_ptr(lengths: Tensor) -> Tensor:
     """Offsets of consecutive segments, ``[S + 1]`` int64, from their lengths ``[S]``.

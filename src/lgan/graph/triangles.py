@@ -10,8 +10,6 @@ from torch import Tensor
 from lgan.graph.edges import undirected_pairs
 from lgan.graph.segments import concat_ranges, lengths_to_ptr
 
-__all__ = ["Backend", "pair_triangles", "triangles"]
-
 Backend = Literal["numba", "torch"]
 
 # Triangles (numba) or wedges (torch) handled at a time by one thread: 3 x 4 bytes and about

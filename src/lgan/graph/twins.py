@@ -5,8 +5,6 @@ from torch import Tensor
 
 from lgan.graph.segments import lengths_to_ptr
 
-__all__ = ["twin_classes"]
-
 
 def twin_classes(
     pair_index: Tensor, num_nodes: int, x: Tensor | None = None, edge_kind: Tensor | None = None

@@ -24,8 +24,6 @@ from lgan.graph.union_checks import (
 )
 from lgan.task import Kind, Task
 
-__all__ = ["GraphUnion", "Lift"]
-
 # Fields of the ego line graphs that a union has beside the others where its pairs carry something.
 CARRIED = ("pair_table", "pair_rows")
 

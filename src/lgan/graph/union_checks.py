@@ -9,8 +9,6 @@ from lgan.graph.checks import check_ptr
 from lgan.graph.edge_features import EdgeFeatures
 from lgan.graph.edges import check_integers
 
-__all__ = ["check_edge_features", "check_graph_x", "check_parts", "check_rows", "check_x_table"]
-
 
 def check_parts(
     x: Tensor, y: Tensor, node_ptr: Tensor, num_features: int, num_classes: int, *, named: bool

@@ -12,8 +12,6 @@ from lgan.graph.edges import neighbour_lists
 from lgan.graph.segments import concat_ranges, lengths_to_ptr
 from lgan.nn.lgan_conv import LGANConv
 
-__all__ = ["conv_by_blocks"]
-
 
 @torch.no_grad()
 def conv_by_blocks(

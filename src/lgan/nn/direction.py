@@ -7,8 +7,6 @@ from lgan.graph import EgoLines
 from lgan.nn.edge_vectors import EdgeDim, edge_channels, edge_vectors
 from lgan.nn.linear import EVERYTHING, Linear
 
-__all__ = ["Direction"]
-
 
 class Direction(nn.Module):
     r"""What the direction of arcs adds to a layer: to pairs before they are clipped, and to nodes.

@@ -3,8 +3,6 @@
 import torch
 from torch import Tensor, nn
 
-__all__ = ["Dropout"]
-
 
 class Dropout(nn.Module):
     """Dropout with a counter-based generator.

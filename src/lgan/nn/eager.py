@@ -7,8 +7,6 @@ from typing import ParamSpec
 import torch
 from torch import Tensor
 
-__all__ = ["eager"]
-
 P = ParamSpec("P")
 
 REFUSAL = (

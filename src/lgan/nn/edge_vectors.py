@@ -6,8 +6,6 @@ from torch.nn import functional as F
 
 from lgan.graph import EgoLines
 
-__all__ = ["EdgeDim", "check_direction", "check_edge_columns", "edge_channels", "edge_vectors"]
-
 # Categories of `edge_attr [E]` or columns of real vectors; a tuple for categories `[E, c]`.
 EdgeDim = int | tuple[int, ...]
 

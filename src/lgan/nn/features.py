@@ -5,8 +5,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["check_finite", "check_node_weight", "checked_features"]
-
 
 def checked_features(x: Any, in_channels: int, num_nodes: int, like: Tensor) -> Tensor:
     """Features as a layer reads them; small integers and booleans become int64 categories.

@@ -7,8 +7,6 @@ from torch import Tensor, nn
 
 from lgan.nn.linear import Linear
 
-__all__ = ["GraphBlock"]
-
 
 class GraphBlock(nn.Module):
     r"""Joins the features ``g`` of whole graphs to their read-out ``h``.

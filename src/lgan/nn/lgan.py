@@ -16,8 +16,6 @@ from lgan.nn.linear import Linear, one_hot
 from lgan.nn.norm import Norm
 from lgan.nn.readout import readout_names, skip_cat
 
-__all__ = ["LGAN"]
-
 
 class LGAN(nn.Module):
     r"""Line Graph Aggregation Network: stacked layers, skip-cat, read-out, linear head.

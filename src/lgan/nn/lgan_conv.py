@@ -24,8 +24,6 @@ from lgan.nn.norm import BatchNorm, LayerNorm, NoNorm, Norm, norm_layer
 from lgan.ops import together
 from lgan.ops.row_sum import row_sum
 
-__all__ = ["Branches", "CodeMap", "Comb", "Fusion", "LGANConv"]
-
 Comb = Literal["deepsets", "linear"]
 Fusion = Literal["concat", "sum", "mean", "gate"]
 Branches = Literal["both", "target", "neighbour"]

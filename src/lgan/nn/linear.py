@@ -8,8 +8,6 @@ from torch.nn import functional as F
 
 from lgan import ops
 
-__all__ = ["Linear", "check_categories", "one_hot"]
-
 EVERYTHING = slice(None)
 
 

@@ -7,8 +7,6 @@ from torch import Tensor, nn
 
 from lgan import ops
 
-__all__ = ["BatchNorm", "LayerNorm", "NoNorm", "Norm", "norm_layer"]
-
 Norm = Literal["batch", "layer", "none"]
 
 

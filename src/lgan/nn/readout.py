@@ -8,8 +8,6 @@ from torch import Tensor
 
 from lgan import ops
 
-__all__ = ["Readout", "check_readout", "readout", "readout_names", "skip_cat"]
-
 Readout = Literal["sum", "mean", "max"]
 
 

@@ -13,8 +13,6 @@ from numba.core.caching import NullCache
 
 from lgan.ops.numba_layer import layer_backward, layer_forward, layer_tested
 
-__all__ = ["compile_backward", "compile_layer", "layer_is_compiled"]
-
 
 def _array(kind: Any, dimensions: int) -> Any:
     return types.Array(kind, dimensions, "C")

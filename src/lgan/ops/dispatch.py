@@ -14,20 +14,6 @@ from lgan.ops import threads, torch_any
 from lgan.ops.incidence import Incidence
 from lgan.ops.together import workers
 
-__all__ = [
-    "backend",
-    "backend_of",
-    "compiled",
-    "ego_sum",
-    "layer_norm",
-    "linear_sum",
-    "model_threads",
-    "norm",
-    "segment_max",
-    "segment_sum",
-    "stacked_product",
-]
-
 # Multiplications of a product below which a second thread costs more than it saves (measured).
 PRODUCT = 1 << 22
 

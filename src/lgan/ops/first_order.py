@@ -6,8 +6,6 @@ from typing import Any
 
 import torch
 
-__all__ = ["first_order"]
-
 
 def first_order(backward: Callable[..., Any]) -> Callable[..., Any]:
     """Refuse to be differentiated again, instead of giving an incomplete second derivative."""

@@ -7,8 +7,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["ByNode", "Incidence", "Known", "Neighbours", "Pieces", "row_ptr"]
-
 # Entries in a piece of a row, and the mean length of rows from which on they are cut.
 PIECE = 128
 LONG = 32

@@ -9,8 +9,6 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 from lgan._sources import source_digest
 
-__all__ = ["njit"]
-
 # The files that hold compiled loops, by their names.
 LOOPS = "**/*numba*.py"
 

@@ -19,8 +19,6 @@ from lgan.ops.numba_layer import layer_backward, layer_forward, layer_tested
 from lgan.ops.numba_norm import BATCH, LAYER, NONE
 from lgan.ops.threads import by_planes
 
-__all__ = ["LayerSettings", "LayerWeights", "StackedLayer", "layer_inference"]
-
 # Stand for what a layer does not have, by bytes of a number.
 NOTHING = {size: np.empty((0, 0, 0), kind) for size, kind in ((4, np.float32), (8, np.float64))}
 NO_BIAS = {size: np.empty((0, 0), kind) for size, kind in ((4, np.float32), (8, np.float64))}

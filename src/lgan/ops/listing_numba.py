@@ -8,8 +8,6 @@ from lgan.ops.jit import njit
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["counting_sort", "list_oriented", "orient"]
-
 
 @njit(nogil=True, cache=True)
 def counting_sort(key: Array, value: Array, num_groups: int) -> tuple[Array, Array]:

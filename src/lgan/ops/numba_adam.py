@@ -5,8 +5,6 @@ import numpy as np
 from lgan.ops.jit import njit
 from lgan.ops.numba_rows import FAST, Array
 
-__all__ = ["adam"]
-
 
 # The check for a division by zero that Python wants would keep the loop from being vectorised.
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")

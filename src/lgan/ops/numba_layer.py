@@ -29,8 +29,6 @@ from lgan.ops.numba_products import (
 from lgan.ops.numba_rows import FAST, Array, add_rows, take_rows
 from lgan.ops.numba_sums import ego_sum_backward, ego_sum_forward, linear_sum
 
-__all__ = ["layer_backward", "layer_forward", "layer_tested"]
-
 # The ego line graphs: pairs, multiplicity, ptr, opposite, triangles.
 Structure = tuple[Array, Array, Array, Array, Array]
 

@@ -8,8 +8,6 @@ import numpy as np
 from lgan.ops.jit import njit
 from lgan.ops.numba_rows import Array, add_row
 
-__all__ = ["masked_sum_backward", "masked_sum_forward"]
-
 # Threads share out planes alone, each with all columns, so that sums may be reordered.
 FAST = {"nsz", "reassoc", "contract"}
 

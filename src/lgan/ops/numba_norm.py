@@ -5,16 +5,6 @@ import numpy as np
 from lgan.ops.jit import njit
 from lgan.ops.numba_rows import FAST, Array, add_row
 
-__all__ = [
-    "clip_backward",
-    "clip_forward",
-    "layer_norm_backward",
-    "layer_norm_forward",
-    "layer_norm_sums",
-    "norm_backward",
-    "norm_forward",
-]
-
 # The normalisations of a layer, as its loops are told.
 BATCH, LAYER, NONE = 0, 1, 2
 # The sums over a row may be reordered, and so vectorised: threads never cut a row.

@@ -14,17 +14,6 @@ from lgan.ops.first_order import first_order
 from lgan.ops.incidence import Incidence
 from lgan.ops.threads import by_planes, in_threads
 
-__all__ = [
-    "EgoSum",
-    "LayerNorm",
-    "LinearSum",
-    "MaskedEgoSum",
-    "Norm",
-    "SegmentMax",
-    "SegmentSum",
-    "StackedProduct",
-]
-
 # Loops that touch an element once are worth a second thread only where there are many.
 LIGHT = 4
 

@@ -9,16 +9,6 @@ import numpy as np
 from lgan.ops.jit import njit
 from lgan.ops.numba_rows import Array
 
-__all__ = [
-    "add_bias",
-    "add_products",
-    "column_sums",
-    "inner_products",
-    "products",
-    "turned_products",
-]
-
-
 # Loops in place of `out += more`: array expressions take seconds to compile.
 
 

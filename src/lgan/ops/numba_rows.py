@@ -13,18 +13,6 @@ from lgan.ops.jit import njit
 
 Array = np.ndarray[Any, Any]
 
-__all__ = [
-    "add_row",
-    "add_rows",
-    "rising",
-    "segment_max",
-    "segment_max_backward",
-    "segment_spread",
-    "segment_sum",
-    "take_rows",
-    "within",
-]
-
 # No reordering and no fused multiply-add: the vectorised body of a loop and its scalar tail are
 # fused differently, so that results would depend on where threads cut the columns. It costs no
 # time that can be measured.

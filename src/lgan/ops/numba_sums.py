@@ -5,8 +5,6 @@ import numpy as np
 from lgan.ops.jit import njit
 from lgan.ops.numba_rows import FAST, Array, add_row
 
-__all__ = ["ego_sum_backward", "ego_sum_forward", "linear_sum"]
-
 
 @njit(nogil=True, cache=True, inline="always")
 def _weights(ku: float, kv: float, own: bool) -> tuple[float, float, float, float, float]:

@@ -14,8 +14,6 @@ from torch import Tensor
 from lgan.ops import dispatch, torch_any
 from lgan.ops.incidence import row_ptr
 
-__all__ = ["SparseRows", "row_sum"]
-
 
 @dataclass(frozen=True)
 class SparseRows:

@@ -8,8 +8,6 @@ from lgan.ops.jit import njit
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["row_sum", "weighted_row_sum"]
-
 
 @njit(nogil=True, cache=True)
 def row_sum(

@@ -11,8 +11,6 @@ from typing import Any
 import torch
 from threadpoolctl import threadpool_limits
 
-__all__ = ["at_most", "by_planes", "in_threads", "model_threads"]
-
 # Elements below which a second thread costs more than it saves (measured: about 50 us a hand-off).
 SMALL = 1 << 16
 # Columns are split only into parts at least this wide: a cache line of float32.

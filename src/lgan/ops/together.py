@@ -13,17 +13,6 @@ import torch
 from torch import Tensor
 from torch import distributed as processes
 
-__all__ = [
-    "least",
-    "own_part",
-    "rank",
-    "shared",
-    "sharing",
-    "sum_in_place",
-    "total",
-    "workers",
-]
-
 _sharing: ContextVar[bool] = ContextVar("lgan_sharing", default=False)
 
 

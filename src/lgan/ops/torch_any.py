@@ -9,18 +9,6 @@ from torch import Tensor
 from lgan.ops.incidence import Incidence
 from lgan.ops.together import total
 
-__all__ = [
-    "ego_sum",
-    "grouped_max",
-    "layer_norm",
-    "linear_sum",
-    "masked_ego_sum",
-    "masked_linear_sum",
-    "norm",
-    "segment_max",
-    "segment_sum",
-]
-
 
 def ego_sum(
     a: Tensor,

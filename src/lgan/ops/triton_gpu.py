@@ -13,8 +13,6 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-__all__ = ["gather_rows", "pair_backward", "pair_forward"]
-
 
 @triton.jit
 def _gather_kernel(

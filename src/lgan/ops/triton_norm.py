@@ -16,8 +16,6 @@ from torch import Tensor
 
 from lgan.ops.first_order import first_order
 
-__all__ = ["LayerNorm", "Norm"]
-
 ROWS = 32
 MOST_SLABS = 64
 

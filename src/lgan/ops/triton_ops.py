@@ -11,9 +11,8 @@ from torch import Tensor
 from lgan.ops import triton_gpu
 from lgan.ops.first_order import first_order
 from lgan.ops.incidence import ByNode, Incidence
-from lgan.ops.triton_norm import LayerNorm, Norm
-
-__all__ = ["EgoSum", "LayerNorm", "LinearSum", "Norm", "SegmentSum"]
+from lgan.ops.triton_norm import LayerNorm as LayerNorm
+from lgan.ops.triton_norm import Norm as Norm
 
 
 class EgoSum(torch.autograd.Function):

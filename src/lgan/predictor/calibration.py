@@ -7,8 +7,6 @@ from torch import Tensor
 
 from lgan.task import Task
 
-__all__ = ["Calibration", "calibration"]
-
 
 @dataclass(frozen=True, eq=False)
 class Calibration:

@@ -15,8 +15,6 @@ from torch.nn.functional import one_hot
 from lgan.task import Task
 from lgan.train.out_of_fold import OutOfFold
 
-__all__ = ["check_alpha", "prediction_intervals", "prediction_sets"]
-
 # Held-out folds from which on every fold's own members speak for it.
 FEWEST_FOLDS = 5
 

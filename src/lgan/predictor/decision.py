@@ -10,8 +10,6 @@ from torch import Tensor
 from lgan.task import Task
 from lgan.train.out_of_fold import OutOfFold
 
-__all__ = ["best_threshold", "check_two_classes", "decided", "fitted_sharpness", "sharpened"]
-
 # Metrics of a decision, not of probabilities.
 DECISIVE = ("accuracy", "balanced-accuracy")
 # Probabilities nearer to 0 or 1 than this are taken for this near.

@@ -25,8 +25,6 @@ from lgan.task import Task
 if TYPE_CHECKING:
     from lgan.predictor.predictor import Predictor
 
-__all__ = ["SCORE_COLUMNS", "explain_graphs", "explained_item", "explained_output_of", "score_rows"]
-
 SCORE_COLUMNS = ("row", "id", "explained", "kind", "name", "nodes", "score", "spread")
 
 

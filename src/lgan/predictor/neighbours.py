@@ -12,8 +12,6 @@ from lgan.data.graph_features import BITS, morgan
 from lgan.task import Task
 from lgan.train.training_molecules import TrainingMolecules, unpacked
 
-__all__ = ["Neighbour", "are_of", "fingerprints", "labels_of", "nearest_of", "training_molecules"]
-
 # Rows of similarities at once, and training molecules whose nearest others set the threshold.
 ROWS, SAMPLE = 1024, 2000
 # Share of the training molecules that would count as unlike all others.

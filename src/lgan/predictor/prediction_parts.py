@@ -12,8 +12,6 @@ from lgan.predictor.prediction_rows import PredictionRows
 from lgan.predictor.predictor import Predictor
 from lgan.train.tensor_file import checksum
 
-__all__ = ["PredictedParts", "predict_in_parts"]
-
 PLAN = "plan.json"
 
 

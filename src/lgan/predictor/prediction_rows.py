@@ -20,8 +20,6 @@ from lgan.data.tables import BLOCK, Table, TableBlock, is_table, open_table, saf
 from lgan.predictor.predictor import Predictor
 from lgan.task import METRICS, Task
 
-__all__ = ["PredictionRows", "predicted_columns"]
-
 Row = dict[str, Any]
 
 

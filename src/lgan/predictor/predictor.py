@@ -34,8 +34,6 @@ from lgan.train.out_of_fold import OutOfFold
 from lgan.train.training_molecules import TrainingMolecules
 from lgan.zoo import MODELS, NetworkSpec
 
-__all__ = ["Predictor", "load_model"]
-
 # Similarities are quotients of small whole numbers; the quantile between two is rounded.
 ROUNDING = 1e-6
 

@@ -15,8 +15,6 @@ from lgan.sweep.trial import Outcome
 from lgan.task import METRICS, Metric
 from lgan.train import Curves, CVResult, cross_validate_variants, over_seeds
 
-__all__ = ["Batch", "evaluate"]
-
 T = TypeVar("T")
 
 

@@ -7,8 +7,6 @@ from lgan._optional import require
 from lgan.sweep.record import SweepRecord
 from lgan.sweep.study import optuna_study
 
-__all__ = ["draw"]
-
 
 def draw(record: SweepRecord, folder: Path | str, stem: str) -> list[Path]:
     """Draw a search; returns the pictures made.

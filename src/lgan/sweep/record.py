@@ -8,8 +8,6 @@ from typing import Any
 from lgan.data import replaced
 from lgan.sweep.trial import OBJECTIVES, Trial
 
-__all__ = ["Head", "SweepRecord"]
-
 FORMAT = 1
 
 

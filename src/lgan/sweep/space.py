@@ -9,17 +9,6 @@ from typing import Any
 from lgan.experiment import network_spec, settings_for
 from lgan.train.jobs import PER_MODEL_SETTINGS
 
-__all__ = [
-    "KEEP_SHAPE",
-    "SPACES",
-    "Space",
-    "all_fixed",
-    "check_space",
-    "points",
-    "read_space",
-    "shape_of",
-]
-
 # Choices by name of the setting, as `lgan.experiment.settings_for` takes it.
 Space = dict[str, tuple[Any, ...]]
 

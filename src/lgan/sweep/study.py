@@ -13,8 +13,6 @@ from lgan.sweep.record import Head, SweepRecord
 from lgan.sweep.space import points, shape_of
 from lgan.sweep.trial import Outcome, Trial
 
-__all__ = ["SAMPLERS", "Study", "key_of", "optuna_study"]
-
 SAMPLERS = {
     "random": "points at random, none twice",
     "grid": "all points in order",

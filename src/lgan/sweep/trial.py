@@ -4,8 +4,6 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-__all__ = ["OBJECTIVES", "Outcome", "State", "Trial"]
-
 State = Literal["running", "done", "pruned", "failed"]
 
 OBJECTIVES = {

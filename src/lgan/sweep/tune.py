@@ -11,8 +11,6 @@ from lgan.sweep.study import Study, key_of
 from lgan.sweep.trial import Outcome, Trial
 from lgan.sweep.workers import Workers
 
-__all__ = ["medians", "tune"]
-
 # A batch whose worker dies this often is given up: it is the batch, then, not the machine.
 TRIES = 3
 # Trials that must have finished before others are measured by them.

@@ -15,8 +15,6 @@ from lgan._optional import require
 from lgan.sweep.evaluate import Batch, evaluate
 from lgan.sweep.trial import Outcome
 
-__all__ = ["Here", "Processes", "RayCluster", "Workers"]
-
 Evaluate = Callable[[Batch], list[Outcome]]
 
 

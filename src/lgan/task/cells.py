@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MISSING", "TargetColumn", "spelled"]
-
 # Cells that say "not measured". "none" is not among them: it is a class in many a table.
 MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "<na>", "null"})
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from lgan.task.cells import TargetColumn
 
-__all__ = ["class_names", "infer_kind"]
-
 # Up to so many distinct whole numbers are classes rather than a quantity.
 MOST_NUMBERED_CLASSES = 10
 # Pairs of words of which the first is the negative one; elsewhere the order of the alphabet.

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["METRICS", "Metric"]
-
 Array = NDArray[Any]
 CLASSES = ("binary", "multiclass")
 ALL_CLASSES = (*CLASSES, "multilabel")

@@ -13,8 +13,6 @@ from lgan.task.infer import class_names, infer_kind
 from lgan.task.metrics import METRICS, Metric
 from lgan.task.scale import TargetScale
 
-__all__ = ["KINDS", "Kind", "Task"]
-
 Kind = Literal["binary", "multiclass", "multilabel", "regression"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DEFAULT_METRIC = {

@@ -5,8 +5,6 @@ from torch import Tensor, nn
 
 from lgan import ops
 
-__all__ = ["StackedAdam"]
-
 
 class StackedAdam:
     """Adam (Kingma and Ba, 2015) on stacked parameters laid out as one long vector.

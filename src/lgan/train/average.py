@@ -6,8 +6,6 @@ from contextlib import contextmanager
 import torch
 from torch import nn
 
-__all__ = ["RunningMean"]
-
 
 class RunningMean:
     """Exponential mean, over epochs, of the weights and statistics of stacked models.

@@ -7,8 +7,6 @@ from torch import Tensor
 
 from lgan.train.jobs import Job
 
-__all__ = ["BagSums"]
-
 
 class BagSums:
     """The sum over members of what they say of the test graphs of their bag, for every epoch.

@@ -9,8 +9,6 @@ from torch import Tensor
 
 from lgan.graph.segments import concat_ranges
 
-__all__ = ["balanced_order", "drawn_graphs", "epoch_batches", "train_share"]
-
 
 def balanced_order(groups: Tensor, rng: np.random.Generator) -> Tensor:
     """A random order of all graphs in which every stretch holds each group in its proportion.

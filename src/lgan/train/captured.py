@@ -13,8 +13,6 @@ from torch import Tensor
 from lgan.graph import GraphBatch, GraphUnion
 from lgan.graph.device_union import Capacity, DeviceUnion
 
-__all__ = ["CapturedSteps"]
-
 # Steps run one by one before a capture, as CUDA graphs require.
 WARM_UP = 3
 

@@ -20,8 +20,6 @@ from lgan.train.stack import stack
 from lgan.train.tensor_file import checksum, json_object, not_finite, read_metadata
 from lgan.train.training_molecules import TrainingMolecules
 
-__all__ = ["Checkpoint"]
-
 # Format 1, of lgan 0.1, has no checksum, no encoder and no names of features and classes; format 2
 # has one model.
 FORMAT = 3

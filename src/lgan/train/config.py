@@ -6,8 +6,6 @@ from typing import Literal, get_args
 
 import torch
 
-__all__ = ["ClassWeight", "Optimizer", "Precision", "Schedule", "TrainConfig"]
-
 Optimizer = Literal["adam", "adamw"]
 Schedule = Literal["halving", "cosine"]
 Precision = Literal["float32", "bfloat16"]

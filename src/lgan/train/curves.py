@@ -14,8 +14,6 @@ from lgan.train.objective import Objective
 from lgan.train.selected_predictions import SelectedPredictions
 from lgan.train.selection import has_stopped
 
-__all__ = ["Choice", "Curves", "choices", "stop_choices"]
-
 
 @dataclass(frozen=True)
 class Choice:

@@ -25,8 +25,6 @@ from lgan.train.run_lock import run_lock
 from lgan.train.selection import best_epoch, stop_epoch
 from lgan.train.stack import join, model_view
 
-__all__ = ["OUTSIDE", "TrainedEnsemble", "train_ensemble", "train_ensembles"]
-
 # The fold of a graph that no member reads.
 OUTSIDE = -2
 logger = logging.getLogger(__name__)

@@ -12,8 +12,6 @@ import torch
 
 from lgan._version import __version__
 
-__all__ = ["choose_device", "environment", "peak_memory", "typed_command"]
-
 
 def environment(device: torch.device) -> dict[str, object]:
     """Versions, revision, machine and time, for a record."""

@@ -13,8 +13,6 @@ from lgan.graph import GraphBatch
 from lgan.ops import together
 from lgan.train.stack import model_view
 
-__all__ = ["HeldOut", "predict"]
-
 # Nodes and triangle entries of one pass; bounds memory, not results.
 CHUNK = 1 << 22
 # On the CPU what stays in its caches is twice as fast (measured).

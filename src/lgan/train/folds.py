@@ -24,8 +24,6 @@ from lgan.train.result import CVResult
 from lgan.train.run_lock import run_lock
 from lgan.train.selection import mean_over_models, stop_epoch
 
-__all__ = ["choose_groups", "cross_validate", "cross_validate_variants"]
-
 
 def cross_validate(
     factory: Callable[[], nn.Module],

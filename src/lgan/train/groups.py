@@ -15,8 +15,6 @@ from lgan.train.config import TrainConfig
 from lgan.train.memory import check_weights_fit, models_at_once, outline
 from lgan.train.state import RunState
 
-__all__ = ["how_many_at_once", "state_file", "train_in_groups"]
-
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")

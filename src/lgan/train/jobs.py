@@ -10,8 +10,6 @@ from torch import Tensor, nn
 
 from lgan.train.config import TrainConfig
 
-__all__ = ["PER_MODEL_SETTINGS", "Job", "Variant", "held_out_job", "model_seed"]
-
 # Settings in which models side by side may differ.
 PER_MODEL_SETTINGS = (
     "lr", "schedule", "lr_halving", "warmup", "weight_decay", "average", "seed",

@@ -17,8 +17,6 @@ from lgan.data.splits import check_folds, stratified_folds
 from lgan.train.environment import environment, peak_memory
 from lgan.train.result import CVResult
 
-__all__ = ["COSTS", "cross_validate_kernel"]
-
 # The grid of Morris et al., NeurIPS 2020.
 COSTS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)
 # Steps of libsvm on two classes. Equal graphs of different classes and a large cost take millions

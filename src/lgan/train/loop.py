@@ -33,8 +33,6 @@ from lgan.train.snapshot import Snapshot
 from lgan.train.stack import drawn, stack
 from lgan.train.state import RunState
 
-__all__ = ["OnEpoch", "default_metric", "train_together"]
-
 # Updates all models on a batch, the graphs each may see, their weights, and a factor of the rates.
 Step = Callable[..., Tensor]
 # Called after every epoch with its number (from 1) and the curves so far.

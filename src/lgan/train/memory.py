@@ -7,8 +7,6 @@ from torch import Tensor, nn
 
 from lgan.train.stack import drawn
 
-__all__ = ["check_weights_fit", "models_at_once", "outline"]
-
 # Value, gradient, two moments, learning rate and weight decay of every weight (StackedAdam).
 COPIES = 6
 

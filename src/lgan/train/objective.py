@@ -10,8 +10,6 @@ from lgan.ops.together import total
 from lgan.task import Metric, TargetScale, Task
 from lgan.train.config import ClassWeight
 
-__all__ = ["Objective"]
-
 
 @dataclass(frozen=True)
 class Objective:

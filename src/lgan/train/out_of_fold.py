@@ -6,8 +6,6 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-__all__ = ["OutOfFold"]
-
 
 @dataclass(frozen=True, eq=False)
 class OutOfFold:

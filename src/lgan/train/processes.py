@@ -9,8 +9,6 @@ from torch import distributed
 
 from lgan.ops import together
 
-__all__ = ["joined"]
-
 
 @contextmanager
 def joined() -> Iterator[bool]:

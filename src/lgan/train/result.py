@@ -17,8 +17,6 @@ from lgan.task import METRICS
 from lgan.train import selection
 from lgan.train.selection import RULES, Selected
 
-__all__ = ["CVResult", "over_seeds", "rounded"]
-
 # Format 1 holds right answers only, no task and no predictions; format 2 no averaged members, and
 # records without any are still written in it.
 FORMAT = 3

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from lgan.ops import together
 
-__all__ = ["run_lock"]
-
 
 @contextmanager
 def run_lock(folder: Path | str | None) -> Iterator[None]:

@@ -8,8 +8,6 @@ from torch import Tensor
 
 from lgan.train.selection import best_epochs, mean_over_models
 
-__all__ = ["SelectedPredictions"]
-
 
 class SelectedPredictions:
     """The predictions of every model for its test graphs, at the best epoch so far.

@@ -14,20 +14,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = [
-    "RULES",
-    "Selected",
-    "bagged",
-    "best_epoch",
-    "best_epochs",
-    "fair",
-    "fold_max",
-    "gin",
-    "has_stopped",
-    "mean_over_models",
-    "stop_epoch",
-]
-
 RULES = ("gin", "fold-max", "fair", "bagged")
 # Means that differ by less, relatively, are equal.
 ROUNDING = 1e-12

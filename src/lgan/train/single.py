@@ -12,8 +12,6 @@ from lgan.train.ensemble import train_ensemble
 from lgan.train.result import rounded
 from lgan.train.stack import unstack
 
-__all__ = ["Trained", "train_one"]
-
 
 @dataclass(frozen=True)
 class Trained:

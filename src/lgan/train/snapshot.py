@@ -3,8 +3,6 @@
 import torch
 from torch import Tensor, nn
 
-__all__ = ["Snapshot"]
-
 
 class Snapshot:
     """A copy of stacked models, parameters and buffers ``[K, …]``, taken again and again."""

@@ -8,8 +8,6 @@ from torch import Tensor, nn
 
 from lgan.nn.dropout import Dropout
 
-__all__ = ["drawn", "join", "model_view", "stack", "unstack"]
-
 
 def stack(models: Sequence[nn.Module]) -> nn.Module:
     """One module that computes what the given ones compute, side by side.

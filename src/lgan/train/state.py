@@ -11,8 +11,6 @@ from torch import Tensor
 from lgan.data.cache import load_tensors, save_tensors
 from lgan.train.tensor_file import checksum, json_object, not_finite, read_metadata
 
-__all__ = ["RunState"]
-
 # Writing that takes less than this, in seconds, is done after every epoch.
 QUICK = 0.1
 # The share of a run's time that writing may take where it is slow.

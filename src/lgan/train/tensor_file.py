@@ -9,8 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["checksum", "json_object", "not_finite", "read_metadata"]
-
 
 def read_metadata(path: Path) -> dict[str, str]:
     """The metadata of a safetensors file, without its tensors."""

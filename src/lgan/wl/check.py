@@ -11,8 +11,6 @@ from torch import Tensor, nn
 from lgan.wl.compare import refine
 from lgan.wl.graphs import LabelledGraphs
 
-__all__ = ["CheckResult", "check"]
-
 
 @dataclass(frozen=True)
 class CheckResult:

@@ -9,8 +9,6 @@ from lgan.wl.graphs import LabelledGraphs
 from lgan.wl.refinement import RefinementResult, run_refinement
 from lgan.wl.registry import TESTS, refinement_spec
 
-__all__ = ["Comparison", "compare", "distinguishes", "refine"]
-
 
 @dataclass(frozen=True)
 class Comparison:

@@ -9,8 +9,6 @@ from lgan.wl.compare import refine
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["draw_pair"]
-
 
 def draw_pair(a: "nx.Graph", b: "nx.Graph", path: Path, *, test: str, names: Any = ("", "")) -> int:
     """Draw two graphs side by side, nodes in the stable colours of a test.

@@ -14,8 +14,6 @@ from lgan.wl.graphs import LabelledGraphs
 from lgan.wl.refinement import Colouring
 from lgan.wl.tuples import TupleSpace, intern_last_axis, replaced
 
-__all__ = ["k_fwl", "k_fwl_sets"]
-
 
 def k_fwl(graphs: LabelledGraphs, k: int) -> Colouring:
     """k-FWL on ordered tuples; a round costs ``O(n^(k+1))``."""

@@ -14,15 +14,6 @@ from lgan.wl.refinement import run_refinement
 from lgan.wl.registry import refinement_spec
 from lgan.wl.small_graphs import connected_graphs, union
 
-__all__ = [
-    "BREC_TESTS",
-    "SMALL_TESTS",
-    "BrecRow",
-    "SmallGraphsRow",
-    "brec_rows",
-    "small_graphs_rows",
-]
-
 SMALL_TESTS = ("1-wl", "2-wl", "lgan", "lgan-res", "lgan-linear", "edge-t", "nest", "code", "2-fwl")
 BREC_TESTS = (
     "1-wl",

@@ -15,8 +15,6 @@ from lgan.wl.graphs import LabelledGraphs
 from lgan.wl.neighbourhoods import Neighbourhoods
 from lgan.wl.refinement import Colouring
 
-__all__ = ["code_wl", "edge_triangles_wl", "lgan_wl", "linear_wl", "nested_wl"]
-
 
 def lgan_wl(
     graphs: LabelledGraphs, *, residual: bool = False, include_input: bool = False

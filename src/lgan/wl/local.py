@@ -19,8 +19,6 @@ from lgan.wl.neighbourhoods import Neighbourhoods
 from lgan.wl.refinement import Colouring, run_refinement
 from lgan.wl.weisfeiler_leman import one_wl
 
-__all__ = ["ego_net_wl", "line_edges_wl", "local_fwl", "nested_k4_wl", "triangles_wl", "two_hop_wl"]
-
 
 def triangles_wl(graphs: LabelledGraphs) -> Colouring:
     """1-WL that begins with the number of triangles at every node."""

@@ -8,8 +8,6 @@ import numpy as np
 from lgan.graph.interning import Colours, Rows, intern_multisets, intern_tuples
 from lgan.wl.graphs import LabelledGraphs
 
-__all__ = ["Neighbourhoods"]
-
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhoods:

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from lgan.graph.interning import Colours, Rows, intern_multisets, intern_tuples
 
-__all__ = ["Colouring", "RefinementResult", "run_refinement"]
-
 
 @dataclass(frozen=True, eq=False)
 class Colouring:

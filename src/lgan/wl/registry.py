@@ -19,8 +19,6 @@ from lgan.wl.local import (
 from lgan.wl.refinement import Colouring
 from lgan.wl.weisfeiler_leman import k_wl, k_wl_sets, k_wl_union, one_wl
 
-__all__ = ["TESTS", "RefinementSpec", "refinement_spec"]
-
 
 @dataclass(frozen=True)
 class RefinementSpec:

@@ -15,8 +15,6 @@ from lgan.graph import GraphUnion, undirected_pairs
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["OUT_CHANNELS", "ProtocolConfig", "Verdict", "trained_verdicts"]
-
 # Size of the vectors that are compared; the threshold belongs to it and to the number of copies.
 OUT_CHANNELS = 16
 COPIES = 32

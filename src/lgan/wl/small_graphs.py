@@ -6,8 +6,6 @@ from numpy.typing import NDArray
 
 from lgan.wl.graphs import LabelledGraphs
 
-__all__ = ["LARGEST", "all_graphs", "connected_graphs", "union"]
-
 # Eleven nodes are a thousand million graphs.
 LARGEST = 10
 # Graphs extended at a time: up to 2^9 candidates each.

@@ -12,8 +12,6 @@ from lgan.ops.jit import njit
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["extensions"]
-
 
 @njit(nogil=True, cache=True)
 def _neighbours(code: int, n: int, near: Array) -> None:

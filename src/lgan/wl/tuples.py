@@ -12,8 +12,6 @@ from lgan.graph.interning import Colours, Rows, intern_multisets, intern_tuples
 from lgan.wl.graphs import LabelledGraphs
 from lgan.wl.refinement import Colouring
 
-__all__ = ["TupleSpace", "intern_last_axis", "replaced"]
-
 # Entries of the largest array a round may build, 8 bytes each.
 LARGEST = 1 << 28
 

@@ -13,8 +13,6 @@ from lgan.wl.neighbourhoods import Neighbourhoods
 from lgan.wl.refinement import Colouring
 from lgan.wl.tuples import TupleSpace, intern_last_axis, replaced
 
-__all__ = ["k_wl", "k_wl_sets", "k_wl_union", "one_wl"]
-
 
 def one_wl(graphs: LabelledGraphs) -> Colouring:
     """1-WL: ``c_t, {{ c_p : p ∈ N(t) }}``, each ``c_p`` with the label of the edge to it."""

@@ -14,8 +14,6 @@ from lgan.graph.cells import NODES
 from lgan.graph.rings import MAX_RINGS, MAX_STEPS, RingSearch
 from lgan.zoo.incidences import incidence_cells, refuse_merged_twins
 
-__all__ = ["EDGES", "EDGE_NODES", "RINGS", "RING_EDGES", "cw_lift"]
-
 # Families of cells, and of pairs of a cell and one on its boundary.
 EDGES, RINGS, EDGE_NODES, RING_EDGES = "edges", "rings", "edge_nodes", "ring_edges"
 

@@ -17,8 +17,6 @@ from lgan.zoo.cw_lift import EDGE_NODES, EDGES, RING_EDGES, RINGS, cw_lift
 from lgan.zoo.incidences import Incidences
 from lgan.zoo.plain_graph import refuse_prepared
 
-__all__ = ["CWN", "cells_per_graph", "lift_rings"]
-
 Init = Literal["mean", "sum"]
 
 

@@ -9,8 +9,6 @@ from lgan import ops
 from lgan.nn.linear import Linear, one_hot
 from lgan.zoo.plain_graph import PlainGraph
 
-__all__ = ["DCNN"]
-
 
 class DCNN(nn.Module):
     r"""DCNN of *Diffusion-Convolutional Neural Networks* (Atwood and Towsley, NIPS 2016).

@@ -12,8 +12,6 @@ from lgan.nn.dropout import Dropout
 from lgan.nn.linear import Linear
 from lgan.zoo.plain_graph import PlainGraph
 
-__all__ = ["DGCNN", "sort_order", "sort_pool_size"]
-
 # Channels of the two convolutions over the sorted nodes, and nodes that the second one sees.
 FIRST, SECOND, WINDOW = 16, 32, 5
 # Sort keys this near, in units of rounding, count as equal.

@@ -15,8 +15,6 @@ from lgan.nn.norm import Norm, norm_layer
 from lgan.nn.readout import readout_names, skip_cat
 from lgan.zoo.plain_graph import pointers, refuse_prepared
 
-__all__ = ["GIN", "edge_vectors"]
-
 
 class GIN(nn.Module):
     r"""GIN-0 or GIN-ε of *How Powerful are Graph Neural Networks?* (Xu et al., ICLR 2019).

@@ -9,13 +9,6 @@ from lgan.graph import Cells
 from lgan.graph.segments import group_by
 from lgan.ops.row_sum import SparseRows
 
-__all__ = [
-    "Incidences",
-    "adjacency_rows",
-    "incidence_cells",
-    "refuse_merged_twins",
-]
-
 
 @dataclass(frozen=True)
 class Incidences:

@@ -27,8 +27,6 @@ from lgan.zoo.k_sets import (
 )
 from lgan.zoo.plain_graph import refuse_prepared
 
-__all__ = ["KGNN", "lift_sets", "sets_per_graph"]
-
 Aggregate = Literal["sum", "mean"]
 
 

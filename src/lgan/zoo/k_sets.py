@@ -20,22 +20,6 @@ from lgan.graph.edges import Integers, neighbour_lists
 from lgan.graph.segments import lengths_to_ptr
 from lgan.zoo.incidences import incidence_cells, refuse_merged_twins
 
-__all__ = [
-    "NODE_NEIGHBOURS",
-    "PAIRS",
-    "PAIR_NEIGHBOURS",
-    "PAIR_NODES",
-    "TRIPLES",
-    "TRIPLE_NEIGHBOURS",
-    "TRIPLE_PAIRS",
-    "Sizes",
-    "k_sets",
-    "node_labels",
-    "type_labels",
-    "types_of_three",
-    "types_of_two",
-]
-
 # Families of sets, of sets on sets, and of neighbours.
 PAIRS, TRIPLES = "pairs", "triples"
 PAIR_NODES, TRIPLE_PAIRS = "pair_nodes", "triple_pairs"

@@ -8,8 +8,6 @@ from lgan.ops.jit import njit
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["fill_pairs", "fill_triples", "sharing_triples", "triple_neighbours"]
-
 
 @njit(nogil=True, cache=True, inline="always")
 def _multiset_of_two(a: int, b: int) -> int:

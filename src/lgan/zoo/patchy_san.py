@@ -12,8 +12,6 @@ from lgan.nn.linear import Linear, check_categories
 from lgan.zoo.plain_graph import refuse_prepared
 from lgan.zoo.receptive_fields import FAMILY, LEAST
 
-__all__ = ["PatchySan"]
-
 # Channels of the two convolutions, and fields that the second one sees.
 FIRST, SECOND, WINDOW = 16, 8, LEAST
 

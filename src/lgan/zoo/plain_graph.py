@@ -10,8 +10,6 @@ from torch import Tensor
 from lgan import ops
 from lgan.graph import EgoLines, graph_ptr, undirected_pairs
 
-__all__ = ["PlainGraph", "pointers", "refuse_prepared"]
-
 
 @dataclass(frozen=True)
 class PlainGraph:

@@ -13,8 +13,6 @@ from lgan.zoo.plain_graph import PlainGraph
 from lgan.zoo.square_ops import matrix_product, square_readout
 from lgan.zoo.squares import Squares
 
-__all__ = ["PPGN", "TENSOR_LIMIT", "check_size", "pairs_of_nodes"]
-
 # Numbers in one tensor of one network: 4 GiB in float32. A step keeps about twenty such tensors.
 TENSOR_LIMIT = 1 << 30
 # Numbers in one tensor of an evaluation, which goes through the graphs in parts.

@@ -13,8 +13,6 @@ from lgan.graph.cells import NODES
 from lgan.graph.segments import group_by, lengths_to_ptr
 from lgan.zoo.incidences import refuse_merged_twins
 
-__all__ = ["FAMILY", "LIMIT", "mean_size", "node_order", "receptive_fields"]
-
 FAMILY = "receptive fields"
 # Node ids of all fields of a data set, 4 bytes each.
 LIMIT = 1 << 30

@@ -8,8 +8,6 @@ from lgan.ops.jit import njit
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["fill_fields"]
-
 
 @njit(nogil=True, cache=True)
 def fill_fields(ptr: Array, neighbour: Array, rank: Array, begin: int, field: Array) -> None:

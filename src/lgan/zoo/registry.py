@@ -27,8 +27,6 @@ from lgan.zoo.patchy_san import PatchySan
 from lgan.zoo.ppgn import PPGN, check_size, pairs_of_nodes
 from lgan.zoo.receptive_fields import mean_size, receptive_fields
 
-__all__ = ["MODELS", "KernelSpec", "ModelSpec", "NetworkSpec", "model_spec"]
-
 Options = Mapping[str, Any]
 
 

@@ -13,8 +13,6 @@ from lgan.ops.threads import in_threads
 from lgan.ops.torch_any import grouped_max
 from lgan.zoo.squares import Squares
 
-__all__ = ["matrix_product", "square_readout"]
-
 
 def matrix_product(a: Tensor, b: Tensor, squares: Squares) -> Tensor:
     """For every graph and channel the product of two matrices, ``[*, R, F]``."""

@@ -8,8 +8,6 @@ from lgan.ops.jit import njit
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["max_backward", "max_forward", "product_backward", "product_forward"]
-
 # Channels taken at a time, so that a square of them stays in a core's cache.
 WIDE = 64
 

@@ -14,8 +14,6 @@ from torch import Tensor
 from lgan.ops.first_order import first_order
 from lgan.zoo.squares import Squares
 
-__all__ = ["Max", "Product"]
-
 COLUMNS = 64  # channels of a program
 SIDE = 16  # entries of a row that it sums at a time
 ROWS = 32  # entries that it looks through for a maximum at a time

@@ -14,8 +14,6 @@ from torch import Tensor
 from lgan.graph.segments import lengths_to_ptr
 from lgan.zoo.plain_graph import PlainGraph
 
-__all__ = ["Squares"]
-
 
 @dataclass(frozen=True)
 class Squares:

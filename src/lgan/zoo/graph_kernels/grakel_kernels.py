@@ -20,8 +20,6 @@ from lgan.zoo.graph_kernels.gram import (
     normalised,
 )
 
-__all__ = ["propagation", "shortest_path"]
-
 
 def shortest_path(
     raw: RawGraphs,

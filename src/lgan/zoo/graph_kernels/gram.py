@@ -11,17 +11,6 @@ from scipy.sparse import csr_array
 from lgan.graph.interning import Colours, intern_tuples
 from lgan.wl.refinement import Colouring
 
-__all__ = [
-    "Grams",
-    "Progress",
-    "check_count",
-    "check_labels",
-    "colour_counts",
-    "count_gram",
-    "normalised",
-    "refinement_grams",
-]
-
 Progress = Callable[[float], None]
 
 

@@ -12,8 +12,6 @@ from lgan.wl.graphs import LabelledGraphs
 from lgan.wl.tuples import TupleSpace
 from lgan.zoo.graph_kernels.gram import Grams, Progress, check_labels, refinement_grams
 
-__all__ = ["LARGEST", "local_entries", "local_two_wl"]
-
 # Neighbours of all pairs together; each takes about 30 bytes while the rows are laid out.
 LARGEST = 1 << 27
 

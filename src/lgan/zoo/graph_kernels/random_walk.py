@@ -10,8 +10,6 @@ from lgan.data.raw import RawGraphs
 from lgan.graph.interning import Rows
 from lgan.zoo.graph_kernels.gram import Grams, Progress, check_labels, normalised
 
-__all__ = ["LARGEST", "product_work", "random_walk"]
-
 # Additions of one step of the walks on all product graphs; a core does about 10^9 a second.
 LARGEST = 1 << 36
 # What is left of the series when it is cut, relative to its sum.

@@ -8,8 +8,6 @@ from lgan.ops.jit import njit
 
 Array = np.ndarray[Any, Any]
 
-__all__ = ["walk_row"]
-
 
 @njit(nogil=True, cache=True)
 def walk_row(

@@ -12,8 +12,6 @@ from lgan.graph.interning import Colours, Rows, intern_integers, intern_multiset
 from lgan.wl.refinement import Colouring
 from lgan.zoo.graph_kernels.gram import Grams, Progress, check_labels, refinement_grams
 
-__all__ = ["LARGEST", "num_sets", "two_wl"]
-
 # Sets of two nodes, of all graphs together; each takes some 150 bytes at the peak.
 LARGEST = 1 << 25
 # Entries of rows that are laid out at once.

@@ -8,8 +8,6 @@ from lgan.graph.interning import Colours, Rows, intern_multisets, intern_tuples
 from lgan.wl.refinement import Colouring
 from lgan.zoo.graph_kernels.gram import Grams, Progress, check_labels, refinement_grams
 
-__all__ = ["wl_subtree"]
-
 
 def wl_subtree(
     raw: RawGraphs,
