@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from lgan.data import RawGraphs
+from torch import nn
+
+from lgan.data import Encoder, RawGraphs
 from lgan.data.molecule_graphs import graph_molecule
 from lgan.explain import (
     FRAGMENTS,
@@ -20,16 +22,28 @@ from lgan.explain import (
 )
 from lgan.explain.methods import DEFAULT
 from lgan.explain.question import Over
-from lgan.task import Task
-
-if TYPE_CHECKING:
-    from lgan.predictor.predictor import Predictor
+from lgan.graph import GraphUnion
+from lgan.task import TargetScale, Task
 
 SCORE_COLUMNS = ("row", "id", "explained", "kind", "name", "nodes", "score", "spread")
 
 
+class _Model(Protocol):
+    """What an explanation asks of a :class:`lgan.Predictor`."""
+
+    @property
+    def network(self) -> nn.Module: ...
+    @property
+    def encoder(self) -> Encoder: ...
+    @property
+    def scale(self) -> TargetScale | None: ...
+    @property
+    def task(self) -> Task: ...
+    def union(self, raw: RawGraphs, *, compress: bool | None = None) -> GraphUnion: ...
+
+
 def explain_graphs(
-    predictor: "Predictor",
+    predictor: _Model,
     raw: RawGraphs,
     *,
     target: int | str | None = None,
@@ -91,7 +105,7 @@ def explained_output_of(task: Task, target: int | str) -> int:
 
 
 def explained_item(
-    predictor: "Predictor",
+    predictor: _Model,
     raw: RawGraphs,
     graph: int,
     found: Attribution,
