@@ -194,6 +194,7 @@ def test_what_is_cut_from_a_checked_structure_is_not_checked_again(monkeypatch):
     union = lgan.load("triangles")
     monkeypatch.setattr("lgan.graph.ego_lines.check_lines", _refuse)
     monkeypatch.setattr("lgan.graph.union.check_ptr", _refuse)
+    monkeypatch.setattr("lgan.graph.batch.check_ptr", _refuse)
     batch = union.batch(torch.arange(3))
     lgan.LGAN(union.num_features, 4, 2)(batch.weighted(torch.ones(batch.num_nodes)))
     with pytest.raises(AssertionError):
