@@ -13,6 +13,8 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import httpx
 import psutil
@@ -67,14 +69,21 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--burst", type=int, default=50)
     asked = parser.parse_args()
-    command = [sys.executable, "-m", "lgan.cli", "app", asked.model, "--port", "0", "--no-browser"]
+    with started(asked.model) as (address, process):
+        print(json.dumps(asyncio.run(_measure(address, process, asked))))
+
+
+@contextmanager
+def started(model: str) -> Iterator[tuple[str, psutil.Process]]:
+    """`lgan app` on a model: its address and its process."""
+    command = [sys.executable, "-m", "lgan.cli", "app", model, "--port", "0", "--no-browser"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
         line = re.search(r"http://\S+", server.stdout.readline())
         if line is None:
             raise SystemExit("The page did not start.")
-        print(json.dumps(asyncio.run(_measure(line[0], psutil.Process(server.pid), asked))))
+        yield line[0], psutil.Process(server.pid)
     finally:
         server.terminate()
         server.wait(20)

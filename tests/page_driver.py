@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,6 +76,19 @@ class Page:
         field = self.find(css)
         field.clear()
         field.send_keys(words)
+
+    def drop(self, path: Path, css: str) -> None:
+        """Let a file fall on a part of the page."""
+        script = """
+            const [name, text, css] = arguments, carried = new DataTransfer();
+            const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+            carried.items.add(new File([bytes], name));
+            for (const kind of ["dragover", "drop"]) {
+              const how = { bubbles: true, cancelable: true, dataTransfer: carried };
+              document.querySelector(css).dispatchEvent(new DragEvent(kind, how));
+            }"""
+        text = b64encode(path.read_bytes()).decode()
+        self.driver.execute_script(script, path.name, text, css)
 
     def draw(self, x: int, y: int, *, click: bool = True) -> None:
         """Go to a place of the editor, in pixels from its corner, and click there."""

@@ -53,6 +53,11 @@ def trained(kind: str) -> Checkpoint:
 
 
 @pytest.fixture(scope="session")
+def molecules() -> list[str]:
+    return MOLECULES
+
+
+@pytest.fixture(scope="session")
 def predictor() -> Predictor:
     return Predictor.of(trained("molecules"))
 

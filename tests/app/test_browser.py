@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
+import networkx as nx
 import pytest
 
 pytest.importorskip("selenium")
@@ -20,6 +21,7 @@ from selenium.webdriver.common.keys import Keys
 
 from lgan.app import build_app, listen
 from page_driver import Page, chrome
+from tu_archive import tu_archive
 
 pytestmark = pytest.mark.browser
 
@@ -141,8 +143,7 @@ def test_what_if_and_pins_compare(page):
 def test_a_file_is_dropped_sorted_filtered_and_saved(page):
     path = page.folder / "mine.csv"
     path.write_text(FILE)
-    page.find("#tab-many").click()
-    page.find("#file").send_keys(str(path))
+    page.drop(path, "#ask")
     page.until("return document.querySelectorAll('table.rows tbody tr').length === 4")
     assert "1 of them unreadable" in page.text("#many")
     assert page.all("#many b") == [], "cells are text"
@@ -319,4 +320,13 @@ def test_graphs_that_are_no_molecules_are_networks(browser, graph_predictor, tmp
         page.until("return document.querySelector('.changed dd')")
         page.choose("#graphs", "example 2")
         page.until("return document.querySelector('.plain img')")
+        archive = tmp_path / "mine.zip"
+        archive.write_bytes(tu_archive([nx.house_graph(), nx.cycle_graph(6)]))
+        page.drop(archive, "#ask")
+        page.until("return document.getElementById('graphs').options.length === 2")
+        assert "mine.zip: 2 graphs" in page.text("#ask")
+        page.answered()
+        page.find("#tab-compare").click()
+        page.drop(archive, "#compare")
+        page.until("return document.querySelectorAll('table.rows img').length === 2")
         assert page.complaints() == []

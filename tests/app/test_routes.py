@@ -137,6 +137,11 @@ def test_the_model_of_numbers_has_a_scatter_plot(number_client):
     assert found["mistakes"][0]["target"] == "size"
 
 
+def test_mistakes_where_all_were_held_out_have_their_number(number_client, molecules):
+    for one in number_client.get("/api/model").json()["mistakes"]:
+        assert one["is"] == str(len(molecules[one["graph"] - 1]))
+
+
 def test_a_csv_comes_back_with_the_columns_of_lgan_predict(client, predictor, tmp_path):
     text = "name,smiles\n=1+1,CCO\nbad,not a molecule\nlast,c1ccccc1\n"
     told = predicted_file(client, text.encode(), "csv")

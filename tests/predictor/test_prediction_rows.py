@@ -35,6 +35,17 @@ def test_a_table_and_a_list_give_the_same_predictions(binary, tmp_path):
         assert one["active_probability_yes"] == pytest.approx(other["active_probability_yes"])
 
 
+def test_rows_of_a_list_do_not_depend_on_the_blocks(number):
+    molecules, told = ["CCO", "C1CC", "CCN", "CCCl", "", "c1ccccc1", "CC"], []
+    _, whole = _rows(number, molecules)
+    _, parts = _rows(number, molecules, block=2, progress=told.append)
+    assert told == pytest.approx([2 / 7, 4 / 7, 6 / 7, 1])
+    assert [row["smiles"] for row in parts] == molecules
+    assert [row["error"] for row in parts] == [row["error"] for row in whole]
+    said = [[row["logS_predicted"] or 0 for row in rows] for rows in (parts, whole)]
+    assert said[0] == pytest.approx(said[1], rel=1e-5)
+
+
 def test_metrics_are_measured_where_the_targets_are_there(number, tmp_path):
     table = tmp_path / "known.csv"
     table.write_text("smiles,logS\nCCCCO,-10\nCCCCN,-11.5\nCCC,\n")

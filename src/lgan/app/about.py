@@ -7,10 +7,11 @@ from torch import Tensor
 
 from lgan._version import __version__
 from lgan.app.answers import strict_json
+from lgan.app.batches import file_formats
 from lgan.app.limits import Limits
-from lgan.app.subjects import reads_molecules
+from lgan.app.subjects import node_link, reads_molecules
 from lgan.catalogue import DATASETS, shown
-from lgan.data import RawGraphs, load_raw
+from lgan.data import load_raw
 from lgan.experiment.training_report import how_wrong, made_facts
 from lgan.explain.report import confusion_table
 from lgan.predictor import Predictor
@@ -50,6 +51,7 @@ def about_model(predictor: Predictor, limits: Limits) -> dict[str, Any]:
         "folds": [shown(metric, score) for score in info.get("fold_scores", [])],
         "keeps_molecules": bool(stored.molecules and stored.molecules.smiles),
         "made": made_facts(stored) if "environment" in info else {},
+        "formats": file_formats(predictor),
         "limits": vars(limits),
         "version": __version__,
     }
@@ -64,7 +66,7 @@ def example_graphs(predictor: Predictor) -> list[dict[str, Any]]:
     if reads_molecules(predictor) or spec is None or spec.kind != "synthetic":
         return []
     raw = load_raw(predictor.checkpoint.dataset)
-    return [_node_link(raw.select([graph])) for graph in range(min(EXAMPLES, raw.num_graphs))]
+    return [node_link(raw.select([graph])) for graph in range(min(EXAMPLES, raw.num_graphs))]
 
 
 def _measured(predictor: Predictor, known: OutOfFold) -> dict[str, Any]:
@@ -97,12 +99,15 @@ def _measured(predictor: Predictor, known: OutOfFold) -> dict[str, Any]:
 
 
 def _mistakes(predictor: Predictor, known: OutOfFold) -> list[dict[str, Any]]:
-    """The graphs that were predicted worst, with their SMILES where the model keeps these."""
+    """The graphs that were predicted worst, with their SMILES where the model keeps these, or their
+    number in training, counted from 1, where all were held out.
+    """
     task, kept = predictor.task, predictor.checkpoint.molecules
     off, output = how_wrong(known, task)
     worst = off.argsort(descending=True, stable=True)[:WORST]
     # What is kept is in the order of the out-of-fold predictions where all were held out.
     same = kept is not None and torch.equal(kept.y.nan_to_num(-1), known.y.nan_to_num(-1))
+    everything = len(known.y) == len(predictor.checkpoint.trained_on)
     listed = []
     for place in worst[off[worst] > 0].tolist():
         y, said, own = known.y[place], known.predictions[place], int(output[place])
@@ -115,27 +120,10 @@ def _mistakes(predictor: Predictor, known: OutOfFold) -> list[dict[str, Any]]:
             truth, guess = f"{float(y[own]):.4g}", f"{float(said[own]):.4g}"
         target = task.targets[0 if task.has_classes else own]
         smiles = kept.smiles[place] if same and kept is not None and kept.smiles else None
-        listed.append({"smiles": smiles, "target": target, "is": truth, "predicted": guess})
+        told = {"smiles": smiles, "graph": place + 1 if everything else None}
+        listed.append({**told, "target": target, "is": truth, "predicted": guess})
     return listed
 
 
 def _pairs(first: Tensor, second: Tensor) -> list[tuple[float, float]]:
     return list(zip(first.tolist(), second.tolist(), strict=True))
-
-
-def _node_link(raw: RawGraphs) -> dict[str, Any]:
-    """One graph as `networkx.node_link_data` would give it."""
-
-    def features(columns: Any, row: int) -> dict[str, Any]:
-        words = zip(columns.names, columns.vocabularies, columns.categories[row], strict=True)
-        numbers = zip(columns.number_names, columns.numbers[row].tolist(), strict=True)
-        return {name: values[int(i)] for name, values, i in words} | dict(numbers)
-
-    ends = enumerate(raw.pair_index.t().tolist())
-    return {
-        "directed": False,
-        "multigraph": False,
-        "graph": {},
-        "nodes": [{"id": n, **features(raw.nodes, n)} for n in range(raw.num_nodes)],
-        "edges": [{"source": u, "target": v, **features(raw.pairs, p)} for p, (u, v) in ends],
-    }

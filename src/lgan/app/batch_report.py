@@ -19,16 +19,17 @@ __all__ = ["batch_report"]
 MOLECULES, GRAPHS = 300, 40
 
 
-def batch_report(predictor: Predictor, batch: Batch) -> str:
+def batch_report(predictor: Predictor, batch: Batch, *, edges: int) -> str:
     """The table of a file with pictures of its molecules or graphs.
 
     Args:
         predictor: The model.
         batch: The file; what is predicted of it so far.
+        edges: Larger graphs have no picture.
     """
     rows, task = list(batch.rows), predictor.task
     most = MOLECULES if batch.structures else GRAPHS
-    drawn = _pictures(predictor, batch, rows[:most])
+    drawn = _pictures(predictor, batch, rows[:most], edges)
     # Mol blocks are pages long, and there is the picture.
     names = [name for name in batch.columns if not any("\n" in str(r.get(name)) for r in rows[:9])]
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("row", "picture", *names))
@@ -59,13 +60,16 @@ def batch_report(predictor: Predictor, batch: Batch) -> str:
 
 
 def _pictures(
-    predictor: Predictor, batch: Batch, rows: Sequence[dict[str, Any]]
+    predictor: Predictor, batch: Batch, rows: Sequence[dict[str, Any]], edges: int
 ) -> list[str | None]:
-    things = [str(row[batch.structures]) for row in rows] if batch.structures else batch.graphs
     if not rows:
         return []
-    raw = predictor.read(things[: len(rows)])
+    if batch.graphs is not None:
+        raw = batch.graphs.select(range(len(rows)))
+    else:
+        raw = predictor.read([str(row[batch.structures]) for row in rows])
     svgs: list[str | None] = [None] * len(rows)
     for graph, row in enumerate(raw.rows.tolist()):
-        svgs[row] = plain_picture(raw.select([graph]))
+        one = raw.select([graph])
+        svgs[row] = plain_picture(one) if one.num_pairs <= edges else None
     return svgs

@@ -1,8 +1,10 @@
 """Dropped files: predicted one after another, block by block, watched and stopped from outside."""
 
 import csv
+import gzip
 import io
 import shutil
+import zlib
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,19 +18,20 @@ from typing import Any
 from lgan.app.limits import Limits, RefusedError
 from lgan.app.one_thread import OneThread
 from lgan.app.subjects import reads_molecules
-from lgan.data.graph_files import read_graph_file
+from lgan.data import RawGraphs
 from lgan.data.molecule_tables import choose_structures
 from lgan.data.tables import open_table, safe_cell
+from lgan.data.tu_files import open_tu
 from lgan.predictor import Predictor
-from lgan.predictor.prediction_rows import PredictionRows, predicted_columns
+from lgan.predictor.prediction_rows import PredictionRows, predicted_columns, read_with_targets
 
-__all__ = ["FORMATS", "Batch", "Batches", "csv_of"]
+__all__ = ["Batch", "Batches", "csv_of", "file_formats"]
 
-MOLECULE_FORMATS = ("csv", "tsv", "smi", "sdf")
-GRAPH_FORMATS = ("jsonl", "graphml")
-FORMATS = MOLECULE_FORMATS + GRAPH_FORMATS
+MOLECULE_FORMATS = ("csv", "tsv", "tab", "smi", "smiles", "sdf", "sd")
+GRAPH_FORMATS = ("jsonl", "ndjson", "graphml")
 # Rows that are asked of the model at once, so that questions in between do not wait long.
 BLOCK = 64
+PIECE = 1 << 20
 
 
 @dataclass
@@ -43,7 +46,7 @@ class Batch:
         columns: The columns of the table.
         structures: The column that holds molecules; empty for graphs.
         rows: What has been predicted so far.
-        graphs: The graphs of a file that holds no molecules.
+        graphs: The graphs of a file that holds no molecules, with the targets it has.
         error: Why it failed.
         stop: Set to cancel it.
     """
@@ -55,7 +58,7 @@ class Batch:
     structures: str = ""
     state: str = "waiting"
     rows: list[dict[str, Any]] = field(default_factory=list)
-    graphs: list[Any] = field(default_factory=list)
+    graphs: RawGraphs | None = None
     error: str = ""
     stop: Event = field(default_factory=Event)
 
@@ -93,13 +96,12 @@ class Batches:
 
     def new_path(self, kind: str) -> Path:
         """Where a file of this format is kept while it is needed."""
-        if kind not in FORMATS:
+        wanted = file_formats(self.predictor)
+        if kind not in wanted:
             raise RefusedError(
-                422, f"`format` must be one of {', '.join(FORMATS)}, got {kind[:20]!r}."
+                422,
+                f"This model reads files in {', '.join(wanted)}, got {kind[:20]!r}. Convert it.",
             )
-        if reads_molecules(self.predictor) != (kind in MOLECULE_FORMATS):
-            wanted = MOLECULE_FORMATS if reads_molecules(self.predictor) else GRAPH_FORMATS
-            raise RefusedError(422, f"This model reads files in {', '.join(wanted)}, got {kind}.")
         with self._lock:
             if sum(not batch.over for batch in self._kept.values()) >= self.limits.batches:
                 raise RefusedError(
@@ -111,7 +113,7 @@ class Batches:
         """Look at a file and queue it; raises where it cannot be read at all."""
         try:
             batch = self._looked_at(path)
-        except (ValueError, OSError) as error:
+        except (ValueError, TypeError, OSError) as error:
             path.unlink(missing_ok=True)
             raise RefusedError(422, _words(error, path)) from error
         except BaseException:
@@ -151,15 +153,21 @@ class Batches:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def _looked_at(self, path: Path) -> Batch:
-        said = predicted_columns(self.predictor.task)
-        batch = Batch(token_urlsafe(9), path, 0, ["graph", *said])
+        most = self.limits.file_bytes
+        if _unpacked(path, most) > most:
+            raise RefusedError(
+                413,
+                f"Expected {most:,} bytes at most when unpacked, got more. Use `lgan predict` for "
+                "larger files, or drop it in parts.",
+            )
+        batch = Batch(token_urlsafe(9), path, 0, predicted_columns(self.predictor.task))
         if reads_molecules(self.predictor):
             table = open_table(path)
             batch.total = table.rows
             batch.structures = choose_structures(table.names)
         else:
-            batch.graphs = read_graph_file(path)
-            batch.total = len(batch.graphs)
+            batch.graphs = read_with_targets(self.predictor, path)
+            batch.total = batch.graphs.num_graphs
         if batch.total > self.limits.file_rows:
             raise RefusedError(
                 413,
@@ -188,7 +196,7 @@ class Batches:
             return None if self._closed else batch
 
     def _predict(self, batch: Batch) -> None:
-        blocks = self._molecules(batch) if batch.structures else self._graphs(batch)
+        blocks = self._blocks(batch)
         try:
             while not batch.stop.is_set():
                 block = self.model.submit(lambda: next(blocks, None)).result()
@@ -200,18 +208,19 @@ class Batches:
         finally:
             blocks.close()  # and with it the processes that read molecules
 
-    def _molecules(self, batch: Batch) -> Generator[list[dict[str, Any]], None, None]:
-        found = PredictionRows.of(self.predictor, batch.path, block=BLOCK)
+    def _blocks(self, batch: Batch) -> Generator[list[dict[str, Any]], None, None]:
+        source = batch.path if batch.graphs is None else batch.graphs
+        found = PredictionRows.of(self.predictor, source, block=BLOCK)
         batch.columns = found.columns
         while block := list(islice(found.rows, BLOCK)):
             yield block
 
-    def _graphs(self, batch: Batch) -> Generator[list[dict[str, Any]], None, None]:
-        for start in range(0, len(batch.graphs), BLOCK):
-            part = batch.graphs[start : start + BLOCK]
-            numbers = list(range(start, start + len(part)))
-            raw = self.predictor.read(part)
-            yield PredictionRows.of_graphs(self.predictor, raw, {"graph": numbers})
+
+def file_formats(predictor: Predictor) -> tuple[str, ...]:
+    """How the names of files end that can be dropped on the page of a model."""
+    plain = MOLECULE_FORMATS if reads_molecules(predictor) else GRAPH_FORMATS
+    archives = () if reads_molecules(predictor) else ("zip",)
+    return (*plain, *archives, *(f"{name}.gz" for name in plain))
 
 
 def csv_of(batch: Batch) -> Iterator[str]:
@@ -230,4 +239,24 @@ def csv_of(batch: Batch) -> Iterator[str]:
 
 def _words(error: Exception, path: Path) -> str:
     """What is wrong with a file, without the place where it is kept."""
-    return str(error).replace(str(path), "The file").replace(path.name, "The file")
+    text = str(error).replace(str(path), "the file").replace(path.name, "the file")
+    return f"The{text[3:]}" if text.startswith("the file") else text
+
+
+def _unpacked(path: Path, most: int) -> int:
+    """Bytes that a file holds when it is unpacked; no more than a little above `most` is read."""
+    if path.suffix == ".zip":  # of which no more is read than it says
+        with open_tu(path) as files:
+            return files.total
+    size = path.stat().st_size
+    if path.suffix == ".gz":
+        size = 0
+        try:
+            with gzip.open(path) as stream:
+                while size <= most and (piece := stream.read(PIECE)):
+                    size += len(piece)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(
+                f"{path} must be compressed by gzip, got {error}. Save it again."
+            ) from error
+    return size

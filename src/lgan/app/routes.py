@@ -28,6 +28,7 @@ from lgan.app.subjects import (
     Subjects,
     asked_object,
     check_smiles,
+    node_link,
     read_graphs,
     read_smiles,
 )
@@ -209,12 +210,10 @@ class Page:
 
     async def batch_graph(self, request: Request) -> Response:
         """A graph of a file that holds no molecules, as JSON."""
-        import networkx as nx
-
-        batch, row = self._batch(request), request.path_params["row"]
-        if row >= len(batch.graphs):
+        graphs, row = self._batch(request).graphs, request.path_params["row"]
+        if graphs is None or row >= graphs.num_graphs:
             raise RefusedError(404, "The file has no such graph.")
-        return JSONResponse(nx.node_link_data(batch.graphs[row], edges="edges"))
+        return JSONResponse(node_link(graphs.select([row])))
 
     async def batch_csv(self, request: Request) -> Response:
         """The table as `lgan predict` writes it."""
@@ -223,7 +222,8 @@ class Page:
     async def batch_html(self, request: Request) -> Response:
         """The table with pictures as one HTML file that needs nothing else."""
         batch = self._batch(request)
-        text = await self._ask(partial(batch_report, self.predictor, batch), self.pencil)
+        work = partial(batch_report, self.predictor, batch, edges=self.limits.edges)
+        text = await self._ask(work, self.pencil)
         # It is saved, not shown: its styles are inside it.
         named = {"Content-Disposition": 'attachment; filename="report.html"'}
         return Response(text, media_type="text/html; charset=utf-8", headers=named)

@@ -13,6 +13,7 @@ __all__ = [
     "Subjects",
     "asked_object",
     "check_smiles",
+    "node_link",
     "read_graphs",
     "read_smiles",
     "reads_molecules",
@@ -93,6 +94,31 @@ def read_graphs(predictor: Predictor, graphs: list[Any], limits: Limits) -> Subj
     _check_count(graphs, limits)
     read = [node_link_graph(plain, f"graph {row}") for row, plain in enumerate(graphs)]
     return Subjects(predictor.read(read), {"graph": list(range(len(graphs)))})
+
+
+def node_link(raw: RawGraphs) -> dict[str, Any]:
+    """One graph as `networkx.node_link_data` would give it; `read_graphs` reads the same."""
+
+    def features(columns: Any, row: int) -> dict[str, Any]:
+        words = zip(columns.names, columns.vocabularies, columns.categories[row], strict=True)
+        numbers = zip(columns.number_names, columns.numbers[row].tolist(), strict=True)
+        return {name: values[int(i)] for name, values, i in words} | dict(numbers)
+
+    ways = [0] * raw.num_pairs if raw.direction is None else raw.direction.tolist()
+    edges = []
+    for pair, ((u, v), way) in enumerate(zip(raw.pair_index.t().tolist(), ways, strict=True)):
+        own = features(raw.pairs, pair)
+        if way >= 0:
+            edges.append({"source": u, "target": v, **own})
+        if way < 0 or (way == 0 and raw.direction is not None):
+            edges.append({"source": v, "target": u, **own})
+    return {
+        "directed": raw.direction is not None,
+        "multigraph": False,
+        "graph": {},
+        "nodes": [{"id": node, **features(raw.nodes, node)} for node in range(raw.num_nodes)],
+        "edges": edges,
+    }
 
 
 def _check_count(given: list[Any], limits: Limits) -> None:

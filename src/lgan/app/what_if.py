@@ -63,7 +63,13 @@ def _without(raw: RawGraphs, remove: list[int]) -> RawGraphs:
     """A graph without one of its edges."""
     low, high = sorted(remove)
     keep = ~((raw.pair_index[0] == low) & (raw.pair_index[1] == high))
-    return replace(raw, pair_index=raw.pair_index[:, keep], pairs=raw.pairs[keep.nonzero()[:, 0]])
+    return replace(
+        raw,
+        pair_index=raw.pair_index[:, keep],
+        pairs=raw.pairs[keep.nonzero()[:, 0]],
+        direction=None if raw.direction is None else raw.direction[keep],
+        ground_truth=None if raw.ground_truth is None else raw.ground_truth[keep],
+    )
 
 
 def _edited(mol: Any, remove: list[int] | None, atom: int | None, element: str | None) -> str:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -33,7 +34,7 @@ def read_graph_file(path: Path) -> "list[nx.Graph]":
         raise FileNotFoundError(f"Expected graphs in {path}, got no such file. Check the path.")
     try:
         graphs = list(_graphml(path) if _suffix(path) in GRAPHML else _json_lines(path))
-    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
+    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(
             f"{path} must hold text in UTF-8, got {error}. Convert the file, or fetch it again."
         ) from error

@@ -163,7 +163,8 @@ def _plot_graph(picture: Picture, ax: Any) -> None:
     order, scale = picture.drawing_order, picture.scale
     lines = require("matplotlib.collections").LineCollection(
         [position[list(picture.pairs[i])] for i in order],
-        colors=[scale.colour(picture.scores[i]) for i in order],
+        # Without scores the lines themselves are what is to be seen.
+        colors=[scale.colour(picture.scores[i]) for i in order] if scale.limit > 0 else "#777",
         linewidths=[POINTS * scale.width(picture.scores[i]) for i in order],
         # What speaks against is dashed, so that the picture reads without colours.
         linestyles=["--" if picture.scores[i] < 0 else "-" for i in order],

@@ -3,7 +3,7 @@
 import csv
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,7 @@ class PredictionRows:
             smiles_column: The column of a table that holds the molecules.
             on_error: ``skip`` keeps rows that cannot be read, with the reason; ``raise`` stops.
             progress: Called with the fraction of the rows done.
-            block: Rows of a table that are read and predicted at once.
+            block: Rows that are predicted at once; of a table also that are read at once.
             nearest: How many training molecules to tell that a molecule is most like, and whether
                 it is unlike all of them.
             reading: Further options of :func:`lgan.data.load_raw`.
@@ -112,9 +112,9 @@ class PredictionRows:
                 on_error=on_error, progress=progress, nearest=nearest,
             )  # fmt: skip
         found.nearest = nearest
-        raw = _read(predictor, source, smiles_column, reading)
+        raw = read_with_targets(predictor, source, smiles_column=smiles_column, **reading)
         cells = _cells(source, raw)
-        found.rows = found._all(raw, cells, on_error, tell)
+        found.rows = found._all(raw, cells, on_error, tell, block)
         found.columns = _renamed(list(cells), predictor.task) + found._own
         return found
 
@@ -224,9 +224,17 @@ class PredictionRows:
         cells: Mapping[str, Sequence[Any]],
         on_error: str,
         tell: Callable[[float], None],
+        block: int,
     ) -> Iterator[Row]:
-        yield from self._rows(raw, cells, raw.num_graphs + len(raw.errors), on_error, 0)
-        tell(1.0)
+        count = raw.num_graphs + len(raw.errors)
+        for first in range(0, count, block):
+            last = min(first + block, count)
+            part = raw.select(((raw.rows >= first) & (raw.rows < last)).nonzero()[:, 0])
+            errors = tuple((row - first, why) for row, why in raw.errors if first <= row < last)
+            part = replace(part, rows=part.rows - first, errors=errors)
+            own = {name: column[first:last] for name, column in cells.items()}
+            yield from self._rows(part, own, last - first, on_error, first)
+            tell(last / count)
 
     @property
     def _own(self) -> list[str]:
@@ -360,16 +368,18 @@ def _features(predictor: Predictor, path: Path) -> MoleculeFeatures:
     return MoleculeFeatures.from_json(made)
 
 
-def _read(
-    predictor: Predictor, source: Any, smiles_column: str | None, reading: Mapping[str, Any]
-) -> RawGraphs:
-    how = {**reading, "smiles_column": smiles_column}
+def read_with_targets(predictor: Predictor, source: Any, **reading: Any) -> RawGraphs:
+    """The graphs of a source as a model reads them, with its targets where the source has them and
+    they are of the model's task.
+    """
     if isinstance(source, str) and source in DATASETS:  # whose targets have names of their own
-        return predictor.read(source, targets=None, **how)
-    try:  # the targets too, where the source has them
-        return predictor.read(source, targets=list(predictor.task.targets), **how)
-    except ValueError:
-        return predictor.read(source, **how)
+        return predictor.read(source, targets=None, **reading)
+    try:
+        raw = predictor.read(source, targets=list(predictor.task.targets), **reading)
+        predictor.task.encode(raw.targets)
+    except ValueError:  # archives hold labels in any case
+        return predictor.read(source, **reading).with_targets({})
+    return raw
 
 
 def _cells(source: Any, raw: RawGraphs) -> dict[str, Sequence[Any]]:

@@ -40,9 +40,17 @@ export async function ask(path, body, signal) {
   return (await request(path, { ...options, headers: { "Content-Type": "application/json" } })).json();
 }
 
-export async function upload(path, file) {
-  return (await request(path, { method: "POST", body: file })).json();
+// A file to predict, where the end of its name says that the model reads it.
+export async function upload(file, model) {
+  const name = file.name.toLowerCase();
+  const format = model.formats.find((end) => name.endsWith(`.${end}`));
+  if (!format) throw new Error(`${file.name} is none of ${model.formats.join(", ")}. Save it as one of these.`);
+  if (file.size > model.limits.file_bytes) throw new Error(`${file.name} is too large for the page. Use lgan predict on the command line.`);
+  return (await request(`/api/batches?format=${format}`, { method: "POST", body: file })).json();
 }
+
+// What a file chooser offers: a browser knows the last part of a name alone.
+export const accepted = (model) => [...new Set(model.formats.map((end) => `.${end.split(".").pop()}`))].join(",");
 
 export async function remove(path) {
   return (await request(path, { method: "DELETE" })).json();

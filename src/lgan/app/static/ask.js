@@ -1,6 +1,6 @@
 // One molecule or graph: draw or choose it, see what the model says of it, and why.
 
-import { ask, get, upload, watch } from "./api.js";
+import { accepted, ask, get, remove, upload } from "./api.js";
 import { EXAMPLES } from "./examples.js";
 import { h, later, number, percent, picture, say } from "./dom.js";
 import { headline, prediction } from "./prediction.js";
@@ -19,7 +19,7 @@ export class Ask {
     root.append(
       h("div", { className: "left" }, model.molecules ? this.drawing() : this.choosing(), this.near),
       h("div", { className: "right" }, this.answer, this.reason));
-    this.change = later(180, () => this.typed());
+    this.change = later(120, () => this.typed());
     this.clear();
   }
 
@@ -43,25 +43,28 @@ export class Ask {
   choosing() {
     this.list = h("select", { id: "graphs", disabled: true, onchange: () => this.choose(Number(this.list.value)) });
     this.shown = h("div", { className: "canvas plain" });
-    const file = h("input", { type: "file", id: "graph-file", accept: ".jsonl,.ndjson,.graphml", onchange: () => this.read(file.files[0]) });
+    this.reading = h("span", { className: "soft", role: "status" });
+    const file = h("input", { type: "file", id: "graph-file", accept: accepted(this.model), onchange: () => this.read(file.files[0]) });
     get("/api/examples").then(({ graphs }) => {
       if (graphs.length && !this.graphs) this.offer(graphs.map((graph) => async () => graph), "example");
     });
     return h("div", { className: "card" },
       h("div", { className: "row" }, h("label", { htmlFor: "graphs" }, "Graph"), this.list, this.pin),
-      h("div", { className: "row" }, h("label", { htmlFor: "graph-file" }, "File (JSON lines, GraphML)"), file),
+      h("div", { className: "row" }, h("label", { htmlFor: "graph-file" }, "File (TU archive, JSON lines, GraphML)"), file, this.reading),
       this.problem, this.shown);
   }
 
   async read(file) {
     if (!file) return;
+    this.reading.textContent = `reading ${file.name}…`;
     try {
-      const kind = file.name.toLowerCase().endsWith(".graphml") ? "graphml" : "jsonl";
-      const batch = await upload(`/api/batches?format=${kind}`, file);
-      await watch(`/api/batches/${batch.id}/events`, () => {});
+      const batch = await upload(file, this.model);
+      await remove(`/api/batches/${batch.id}`);  // its graphs stay; the others are predicted under Many
       this.offer(Array.from({ length: batch.total }, (_, row) => () => get(`/api/batches/${batch.id}/graphs/${row}`)), "graph");
+      this.reading.textContent = `${file.name}: ${batch.total.toLocaleString("en")} graphs`;
     } catch (error) {
-      this.complain(error.message);
+      this.reading.textContent = "";
+      this.complain(error.message, false);
     }
   }
 
@@ -74,9 +77,14 @@ export class Ask {
 
   async choose(place) {
     this.list.value = place;
-    await this.show({ graph: await this.graphs[place](), name: this.list.selectedOptions[0].textContent });
-    const { svgs } = await ask("/api/pictures", { graphs: [this.subject.graph] });
-    this.shown.replaceChildren(svgs[0] ? picture(svgs[0], "The graph") : "too large to draw");
+    try {
+      const graph = await this.graphs[place]();
+      const shown = this.show({ graph, name: this.list.selectedOptions[0].textContent });
+      const [{ svgs: [svg] }] = await Promise.all([ask("/api/pictures", { graphs: [graph] }), shown]);
+      if (this.subject.graph === graph) this.shown.replaceChildren(svg ? picture(svg, "The graph") : "too large to draw");
+    } catch (error) {
+      this.complain(error.message);
+    }
   }
 
   // The editor is a megabyte of script: it comes after everything else.
@@ -137,10 +145,10 @@ export class Ask {
     history.replaceState(null, "", location.pathname + query);
   }
 
-  complain(words) {
+  complain(words, stale = Boolean(words)) {
     this.problem.textContent = words;
     this.problem.hidden = !words;
-    this.root.classList.toggle("stale", Boolean(words));
+    this.root.classList.toggle("stale", stale);
   }
 
   async show(subject) {
@@ -178,7 +186,7 @@ export class Ask {
     this.reason.setAttribute("aria-busy", "true");
     try {
       const { name: _, ...one } = subject;
-      const asked = { ...one, numbers: this.numbers && this.model.molecules };
+      const asked = { ...one, numbers: this.numbers };
       if (this.target !== null) asked.class = this.target;
       const found = await ask("/api/explain", asked, signal);
       if (turn !== this.turn) return;
@@ -203,7 +211,7 @@ export class Ask {
     return h("div", { className: "row" },
       h("h2", {}, "Why"), h("span", { className: "coming", role: "status" }, "working it out…"),
       names.length > 1 ? h("label", { htmlFor: "class" }, `for the ${word} `, choose) : h("span", {}, `for ${found.class}`),
-      this.model.molecules && h("label", {}, box, " numbers"));
+      h("label", {}, box, " numbers"));
   }
 
   async neighbours(details) {

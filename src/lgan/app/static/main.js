@@ -47,6 +47,20 @@ function theme() {
   show();
 }
 
+// A file may be dropped anywhere; a browser would leave the page for it.
+function drops(take) {
+  const over = (shown) => document.body.classList.toggle("over", shown);
+  const files = (event) => event.dataTransfer?.types.includes("Files");
+  addEventListener("dragover", (event) => { if (files(event)) { event.preventDefault(); over(true); } });
+  addEventListener("dragleave", (event) => { if (!event.relatedTarget) over(false); });
+  addEventListener("drop", (event) => {
+    if (!files(event)) return;
+    event.preventDefault();
+    over(false);
+    take(event.dataTransfer.files[0]);
+  });
+}
+
 async function begin() {
   tabs();
   theme();
@@ -81,7 +95,12 @@ async function begin() {
   };
   const asking = new Ask(byId("ask"), model, actions);
   const comparing = new Compare(byId("compare"), model, actions);
-  new Many(byId("many"), model, actions);
+  const table = new Many(byId("many"), model, actions);
+  drops((file) => {
+    if (!model.molecules && !byId("ask").hidden) return asking.read(file);
+    select("many");
+    return table.take(file);
+  });
   showModel(byId("model"), model, actions);
   const smiles = new URLSearchParams(begun).get("smiles");
   if (smiles && model.molecules) asking.open(smiles);

@@ -1,24 +1,18 @@
 // A dropped file: its rows with their predictions, sorted, filtered, saved.
 
-import { ask, download, get, remove, upload, watch } from "./api.js";
+import { accepted, ask, download, get, remove, upload, watch } from "./api.js";
 import { h, later, number, picture, say } from "./dom.js";
 import { smilesOf } from "./structures.js";
 
 const PAGE = 25;
-const FORMATS = { csv: "csv", tsv: "tsv", tab: "tsv", smi: "smi", smiles: "smi", sdf: "sdf", sd: "sdf", jsonl: "jsonl", ndjson: "jsonl", graphml: "graphml" };
 
 export class Many {
   constructor(root, model, actions) {
     Object.assign(this, { root, model, actions, rows: [], place: 0, sort: null, down: false });
-    const kinds = model.molecules ? ".csv,.tsv,.smi,.sdf" : ".jsonl,.ndjson,.graphml";
-    this.file = h("input", { type: "file", id: "file", accept: kinds, onchange: () => this.take(this.file.files[0]) });
-    this.drop = h("div", {
-      className: "drop",
-      ondragover: (event) => { event.preventDefault(); this.drop.classList.add("over"); },
-      ondragleave: () => this.drop.classList.remove("over"),
-      ondrop: (event) => { event.preventDefault(); this.drop.classList.remove("over"); this.take(event.dataTransfer.files[0]); },
-    }, h("p", {}, h("label", { htmlFor: "file" }, "Drop a file here, or choose one: "), this.file),
-      h("p", { className: "soft" }, model.molecules ? "CSV or TSV with a column “smiles”, SMI, or SDF" : "JSON lines or GraphML",
+    this.file = h("input", { type: "file", id: "file", accept: accepted(model), onchange: () => this.take(this.file.files[0]) });
+    this.drop = h("div", { className: "drop" },
+      h("p", {}, h("label", { htmlFor: "file" }, "Drop a file anywhere on the page, or choose one: "), this.file),
+      h("p", { className: "soft" }, model.molecules ? "CSV or TSV with a column “smiles”, SMI, or SDF, also gzipped" : "A TU archive (ZIP), JSON lines or GraphML, also gzipped",
         `; up to ${model.limits.file_rows.toLocaleString("en")} rows. It stays on this machine.`));
     this.problem = h("p", { className: "message", role: "alert", hidden: true });
     this.progress = h("div", { className: "progress", hidden: true });
@@ -35,16 +29,13 @@ export class Many {
     if (!file) return;
     this.complain("");
     this.result.hidden = true;
-    const format = FORMATS[file.name.toLowerCase().split(".").pop()];
-    if (!format) return this.complain(`${file.name} is none of ${[...new Set(Object.values(FORMATS))].join(", ")}. Save it as one of these.`);
-    if (file.size > this.model.limits.file_bytes) return this.complain(`${file.name} is too large for the page. Use lgan predict on the command line.`);
     const bar = h("progress", { max: 1, value: 0, "aria-label": "Rows predicted" });
     const words = h("span", {}, "sending…");
     const cancel = h("button", { type: "button", className: "quiet", disabled: true }, "Cancel");
     this.progress.replaceChildren(bar, words, cancel);
     this.progress.hidden = false;
     try {
-      const batch = await upload(`/api/batches?format=${format}`, file);
+      const batch = await upload(file, this.model);
       cancel.disabled = false;
       cancel.onclick = () => { cancel.disabled = true; words.textContent = "stopping…"; remove(`/api/batches/${batch.id}`); };
       let last = batch;
@@ -82,7 +73,7 @@ export class Many {
     const which = h("select", { id: "which", "aria-label": "Which rows", onchange: () => { this.only = which.value; this.place = 0; this.table(); } },
       h("option", { value: "all" }, "all rows"), h("option", { value: "read" }, "with a prediction"), h("option", { value: "failed" }, "that could not be read"),
       this.model.kind !== "regression" && this.model.kind !== "multilabel" && this.model.classes.map((each) => h("option", { value: `=${each}` }, `predicted ${each}`)));
-    const stem = name.replace(/\.[^.]*$/, "");
+    const stem = name.replace(/\.[^.]*(\.gz)?$/, "");
     const state = batch.state === "cancelled" ? "cancelled: " : "";
     this.count = h("span", { className: "soft", role: "status" });
     this.body = h("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Predictions" });
@@ -153,7 +144,8 @@ export class Many {
 
   head(column, words) {
     const own = this.sort === column;
-    return h("th", { scope: "col", "aria-sort": own ? (this.down ? "descending" : "ascending") : "none" },
+    const figures = column && this.rows.some((row) => typeof row[column] === "number");
+    return h("th", { scope: "col", className: figures ? "figure" : "", "aria-sort": own ? (this.down ? "descending" : "ascending") : "none" },
       h("button", { type: "button", className: "bare", onclick: () => { this.down = own && !this.down; this.sort = column; this.place = 0; this.table(); } },
         words, h("span", { className: "arrow", "aria-hidden": "true" }, own ? (this.down ? " ▼" : " ▲") : "")));
   }

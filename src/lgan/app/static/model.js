@@ -68,7 +68,7 @@ function scatter(points) {
 function mistakes(model, actions) {
   if (!model.mistakes?.length) return "";
   const cards = model.mistakes.map((one) => h("button", { type: "button", className: "neighbour", disabled: !one.smiles, onclick: () => actions.open(one.smiles) },
-    h("span", { className: "thumb" }), h("span", {}, `predicted ${one.predicted}`), h("span", {}, `${model.targets.length > 1 ? `${one.target} ` : ""}is ${one.is}`)));
+    one.smiles ? h("span", { className: "thumb" }) : one.graph && h("strong", {}, `graph ${one.graph}`), h("span", {}, `predicted ${one.predicted}`), h("span", {}, `${model.targets.length > 1 ? `${one.target} ` : ""}is ${one.is}`)));
   const known = model.mistakes.filter((one) => one.smiles);
   if (known.length === cards.length) {
     ask("/api/pictures", { smiles: known.map((one) => one.smiles) }).then(({ svgs }) => svgs.forEach((svg, i) => { if (svg) cards[i].firstChild.replaceWith(picture(svg, "", "thumb")); }));
