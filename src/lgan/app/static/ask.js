@@ -41,7 +41,7 @@ export class Ask {
 
   // Graphs that are no molecules: from a file, or some to begin with.
   choosing() {
-    this.list = h("select", { id: "graphs", disabled: true, onchange: () => this.choose(Number(this.list.value)) });
+    this.list = h("select", { id: "graphs", disabled: true, onchange: () => this.choose(Number(this.list.value)) }, h("option", {}, "none yet"));
     this.shown = h("div", { className: "canvas plain" });
     this.reading = h("span", { className: "soft", role: "status" });
     const file = h("input", { type: "file", id: "graph-file", accept: accepted(this.model), onchange: () => this.read(file.files[0]) });
@@ -132,7 +132,7 @@ export class Ask {
     this.pin.disabled = true;
     this.complain("");
     this.link("");
-    const hint = this.model.molecules ? "Draw a molecule, paste SMILES, or choose an example." : "Choose a graph, or a file of graphs.";
+    const hint = this.model.molecules ? "Draw a molecule, paste SMILES, or choose an example." : "Drop a file of graphs anywhere on the page, or choose one.";
     this.answer.replaceChildren(h("h2", {}, "Prediction"), h("p", { className: "empty" }, EMPTY, h("br"), hint));
     this.reason.replaceChildren(h("h2", {}, "Why"), h("p", { className: "empty" }, "The parts that counted for and against come here."));
     this.near.replaceChildren();
