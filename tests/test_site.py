@@ -53,6 +53,13 @@ def test_notebooks_and_pictures_are_in_the_site(site):
     assert [name for name in wanted if not (site / name).exists()] == []
 
 
+def test_equations_are_plain_text(site):
+    text = "\n".join(page.read_text() for page in site.rglob("*.html"))
+    assert "T_t = ∑_{p ∈ N(t)} z_{tp}" in text
+    assert ":math:" not in text
+    assert ".. math::" not in text
+
+
 def test_search_knows_the_names(site):
     assert "lgan.LGANConv" in (site / "search" / "search_index.json").read_text()
 

@@ -35,8 +35,10 @@ REFUSED = {
     "infinite values": ("a.csv", table(*(f"{'C' * n},{n / 7}" for n in range(1, 20)), "CCO,inf"),
                         [], ["must hold finite numbers", "inf in row 20"]),
     "a class smaller than the folds": (
-        "a.csv", table(*ROWS, *(f"{'C' * n}N,2" for n in range(1, 4))), [],
-        ["at least as many graphs as there are folds (10)", "got 3", "Choose fewer folds"]),
+        "a.csv", table(*ROWS, *(f"{'C' * n}N,2" for n in range(1, 4))), ["--folds", 10],
+        ["at least as many graphs as there are folds (10)", "got 3 of class '2'", "fewer folds"]),
+    "a class of one graph": (
+        "a.csv", table(*ROWS, "CCN,2"), [], ["got 1 of class '2'", "Two are the fewest: add"]),
     "an SDF that breaks off": ("a.sdf", (MOL + "M  END\n> <active>\n1\n\n$$$$\n" + MOL).encode(),
                                [], ["whole molecules", "within record 2"]),
     "no molecule can be read": ("a.csv", table("C1CC,0", "xyz,1"), [],
@@ -104,12 +106,40 @@ def test_odd_tables_are_read_as_they_are_meant(lgan, tmp_path, case, rows):
     assert ran.json["epoch"] > 0
 
 
+@pytest.mark.parametrize(
+    ("rare", "command"),
+    [(3, ["train", "--members", 4]), (2, ["train", "--members", 2]), (2, ["cv"])],
+)
+def test_a_rare_class_makes_fewer_folds_and_says_so(lgan, tmp_path, rare, command):
+    rows = [*ROWS, *(f"{'C' * n}N,2" for n in range(1, rare + 1))]
+    (tmp_path / "a.csv").write_bytes(table(*rows))
+    ran = lgan(*command, "a.csv", *SMALL, "--json")
+    assert ran.code == 0, ran.err
+    usual = 10 if command == ["cv"] else 5
+    said = f"{rare} folds instead of {usual}, since the rarest class has {rare} graphs"
+    assert said in " ".join(ran.err.split())
+    if command == ["cv"]:
+        assert len(ran.json["fold_sizes"]) == rare
+
+
+def test_a_kernel_and_few_groups_make_fewer_folds_too(lgan, tmp_path):
+    (tmp_path / "a.csv").write_bytes(
+        table(*(f"{row},{i % 4}" for i, row in enumerate(ROWS)), names="smiles,active,batch")
+    )
+    ran = lgan("cv", "a.csv", "--target", "active", "--split", "group:batch", "--model", "wl",
+               "--json")  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert "4 folds instead of 10, since there are 4 groups" in " ".join(ran.err.split())
+    assert len(ran.json["fold_sizes"]) == 4
+
+
 def test_duplicates_with_different_labels_are_told_counted_and_kept(lgan, tmp_path):
     (tmp_path / "a.csv").write_bytes(table(*ROWS, "OCC,1", "CCO,0"))
     ran = lgan("cv", "a.csv", "--folds", 3, *SMALL, "--json")
     assert ran.code == 0, ran.err
-    assert "occur more than once" in ran.err
-    assert "with different targets; all are kept" in ran.err
+    said = " ".join(ran.err.split())
+    assert "occur more than once: 6 (26 rows)" in said
+    assert "with different targets: 1; all are kept" in said
     assert sum(ran.json["fold_sizes"]) == 26
 
 

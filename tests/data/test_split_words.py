@@ -134,6 +134,13 @@ def test_other_cells_are_refused(cells: list[object], message: str) -> None:
         column_folds(cells)
 
 
+def test_fewer_graphs_or_groups_make_fewer_folds_where_that_is_asked_for() -> None:
+    assert torch.equal(random_folds(3, 10, at_most=True), random_folds(3, 3))
+    assert torch.equal(group_folds("aabbc", 10, at_most=True), group_folds("aabbc", 3))
+    with pytest.raises(ValueError, match=r"groups as folds \(2\), got 1. Two are the fewest"):
+        group_folds("aaa", 10, at_most=True)
+
+
 @pytest.mark.parametrize(("num_folds", "message"), [(1, "2 or more"), (4, "as folds")])
 def test_too_few_or_too_many_folds_are_refused(num_folds: int, message: str) -> None:
     for make in (lambda: random_folds(3, num_folds), lambda: group_folds("abc", num_folds)):

@@ -28,10 +28,20 @@ def test_more_folds_than_graphs_of_a_class_are_refused() -> None:
     y = torch.tensor([0] * 20 + [1] * 4)
     with pytest.raises(ValueError, match=r"folds \(5\), got 4 of class 1. Choose fewer"):
         stratified_folds(y, 5)
+    with pytest.raises(ValueError, match="got 4 of class 'yes'"):
+        stratified_folds(y, 5, names=("no", "yes"))
     with pytest.raises(ValueError, match="`num_folds` must be 2 or more, got 1"):
         stratified_folds(y, 1)
     with pytest.raises(ValueError, match=r"shape \[G\], got \[0\]"):
         stratified_folds(y[:0], 2)
+
+
+def test_a_rare_class_makes_fewer_folds_where_that_is_asked_for() -> None:
+    y = torch.tensor([0] * 20 + [1] * 4)
+    assert torch.equal(stratified_folds(y, 10, at_most=True), stratified_folds(y, 4))
+    assert torch.equal(stratified_folds(y, 3, at_most=True), stratified_folds(y, 3))
+    with pytest.raises(ValueError, match=r"folds \(2\), got 1 of class 1. Two are the fewest: add"):
+        stratified_folds(y[:21], 10, at_most=True)
 
 
 def test_single_class_in_training_is_refused() -> None:

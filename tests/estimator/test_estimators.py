@@ -16,6 +16,7 @@ from lgan.estimator import estimators
 from small_estimators import NAMES, NUMBERS, SMALL, SMILES, classifier, regressor
 
 pytest.importorskip("rdkit", reason="molecules need rdkit")
+pytestmark = pytest.mark.filterwarnings("ignore:The rarest class has")
 BOTH = [LGANClassifier, LGANRegressor]
 MISSING = np.tile([[0, 1], [1, np.nan], [np.nan, 0], [1, 1.0]], (4, 1))
 
@@ -250,6 +251,12 @@ def test_unreadable_molecules_keep_their_place(classes, numbers):
 def test_bad_targets_and_graphs_are_refused(smiles, y, message):
     with pytest.raises(ValueError, match=message):
         classifier().fit(smiles, y)
+
+
+def test_a_rare_class_makes_fewer_folds_and_says_so():
+    with pytest.warns(UserWarning, match="has 2 graphs, so that 2 folds .* on 50% of the graphs"):
+        model = classifier().fit(SMILES, ["a"] * 14 + ["b"] * 2)
+    assert model.predictor_.predict_proba(SMILES).shape == (16, 2)
 
 
 def test_other_bad_input_is_refused(classes):

@@ -13,6 +13,7 @@ from lgan.estimator.side_by_side import fit_side_by_side
 from small_estimators import NAMES, NUMBERS, SMILES, classifier, regressor
 
 pytest.importorskip("rdkit", reason="molecules need rdkit")
+pytestmark = pytest.mark.filterwarnings("ignore:The rarest class has")
 RINGS = ["c1ccccc1", "C1CCCCC1", "c1ccncc1", "C1CC1", "C1CCC1", "c1ccoc1"]
 MANY = [ring + tail for ring in RINGS for tail in ("C", "CO", "CN", "CF")]
 

@@ -63,6 +63,27 @@ def test_a_kernel_refuses_features_that_are_no_categories():
         run_kernel(settings, raw, _fold(raw.y))
 
 
+def test_a_kernel_reads_all_categories_of_nodes_as_one():
+    raw = load_raw("triangles")
+    halves = {
+        "a": [i // 2 % 2 for i in range(raw.num_nodes)],
+        "b": [i % 2 for i in range(raw.num_nodes)],
+    }
+    whole = {"label": [2 * a + b for a, b in zip(*halves.values(), strict=True)]}
+    two, one = (replace(raw, nodes=Columns.of_categories(words)) for words in (halves, whole))
+    both = [
+        run_kernel(settings_for("wl", "own", features=word), read, _fold(raw.y))
+        for word, read in (("all", two), ("labels", one))
+    ]
+    assert both[0].selected().folds == both[1].selected().folds
+    bare = replace(raw, nodes=Columns.empty(raw.num_nodes))
+    both = [
+        run_kernel(settings_for("wl", "own", features=word), bare, _fold(raw.y))
+        for word in ("all", "degree")
+    ]
+    assert both[0].selected().folds == both[1].selected().folds
+
+
 @pytest.mark.parametrize("model", ["wl", "sp"])
 def test_a_kernel_reads_labels_of_edges_where_asked(model):
     pytest.importorskip("grakel")

@@ -16,10 +16,11 @@ from lgan.cli.screen import console, log, note, reading_progress
 if TYPE_CHECKING:
     import torch
 
-    from lgan.data import Split
+    from lgan.data import RawGraphs, Split
     from lgan.data.sharded_union import Graphs
     from lgan.experiment import Reading, ReadSource, Settings
     from lgan.graph import GraphUnion
+    from lgan.task import Task
 
 
 def choose_device(name: str) -> "torch.device":
@@ -96,11 +97,35 @@ def read_source(
     return found
 
 
-def checked_folds(split: "Split", found: "ReadSource", folds: int, seed: int) -> "torch.Tensor":
+def drawn_folds(
+    split: "Split",
+    raw: "RawGraphs",
+    task: "Task",
+    folds: int | None,
+    seed: int,
+    *,
+    usual: int = 10,
+) -> "torch.Tensor":
+    """The test fold of every graph; where their number is not given, the usual one, or as many as
+    the rarest class or the groups allow, which is said.
+    """
+    fold = split.folds(raw, task, folds or usual, seed, at_most=folds is None)
+    made = int(fold.max()) + 1
+    if folds is None and made < usual and split.word not in ("column", "published"):
+        classes = split.word == "stratified" and task.has_classes
+        groups = "groups" if split.word in ("group", "scaffold") else "graphs"
+        why = f"the rarest class has {made} graphs" if classes else f"there are {made} {groups}"
+        note(f"{made} folds instead of {usual}, since {why}: a model trains on {1 - 1 / made:.0%}")
+    return fold
+
+
+def checked_folds(
+    split: "Split", found: "ReadSource", folds: int | None, seed: int, *, usual: int = 10
+) -> "torch.Tensor":
     """The test fold of every graph, on which something can be trained, before anything is made."""
     from lgan.train.folds import choose_groups
 
-    fold = split.folds(found.raw, found.union.known_task, folds, seed)
+    fold = drawn_folds(split, found.raw, found.union.known_task, folds, seed, usual=usual)
     return choose_groups(found.union, fold, seed)[0]
 
 
@@ -135,11 +160,11 @@ def tell_source(found: "ReadSource") -> None:
         several = count_duplicates(raw.ids, raw.targets)
         if several.molecules:
             note(
-                f"{several.molecules:,} molecules occur more than once ({several.rows:,} rows), "
-                f"{several.conflicting:,} of them with different targets; all are kept"
+                f"molecules that occur more than once: {several.molecules:,} ({several.rows:,} "
+                f"rows), with different targets: {several.conflicting:,}; all are kept"
             )
         if several.stereo:
-            note(f"{several.stereo:,} molecules occur as several stereoisomers; all are kept")
+            note(f"molecules that occur as several stereoisomers: {several.stereo:,}; all are kept")
     told = found.encoder.graphs
     if told is not None:
         note(f"{told.width:,} features of whole graphs: {', '.join(told.asked)}")
@@ -180,13 +205,10 @@ def output_folder(given: Path | None, default: str, *, resume: bool, overwrite: 
     return folder
 
 
-def fold_count(folds: int | None, *, fair: str | None = None) -> int:
-    """How many folds to draw, ten unless given; three or more where ``fair`` names the option that
-    holds out a second one.
-    """
+def check_fold_count(folds: int | None, *, fair: str | None) -> None:
+    """Refuse fewer than three folds where ``fair`` names the option that holds out a second one."""
     if fair is not None and folds is not None and folds < 3:
         raise typer.BadParameter(f"`{fair}` needs `--folds` of 3 or more, got {folds}.")
-    return 10 if folds is None else folds
 
 
 @contextmanager

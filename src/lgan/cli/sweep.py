@@ -17,10 +17,10 @@ from lgan.cli import options
 from lgan.cli.groups import SourceOptions, grouped
 from lgan.cli.screen import console, log, note, print_json, table
 from lgan.cli.setup import (
+    check_fold_count,
     checked_folds,
     choose_device,
     choose_split,
-    fold_count,
     metric_name,
     read_options,
     read_source,
@@ -133,7 +133,7 @@ def sweep(
     dataset = source_name(source)
     place, stem = choose_device(device), name or f"{dataset}-{model}"
     how = choose_split(split, splits, folds)
-    num_folds = fold_count(folds, fair="--objective fair" if objective == "fair" else None)
+    check_fold_count(folds, fair="--objective fair" if objective == "fair" else None)
     fixed = read_options(more) | ({} if epochs is None else {"epochs": epochs})
     choices = SPACES.get(model, {}) if space is None else read_space(space)
     choices = {key: some for key, some in choices.items() if key not in fixed}
@@ -144,14 +144,14 @@ def sweep(
     _look(record, resume=resume, overwrite=overwrite)
     reading = data.reading(seed=seed, columns=how.columns)
     found = read_source(settings_for(model, dataset, **fixed), source, reading)
-    fold = checked_folds(how, found, num_folds, seed)
+    fold = checked_folds(how, found, folds, seed)
     measured = metric_name(found.union, metric)
     published = how.word == "published"
     head = Head(
         model=model, dataset=dataset, objective=objective, fixed=fixed, seed=seed, sampler=sampler,
         seeds=seeds,
         space={key: list(some) for key, some in choices.items()},
-        folds=Path(how.of).name if published else str(num_folds),
+        folds=Path(how.of).name if published else str(int(fold.max()) + 1),
         split=f"published:{Path(how.of).name}" if published else str(how),
         metric=measured, asked=data.asked(),
     )  # fmt: skip

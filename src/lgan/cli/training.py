@@ -15,10 +15,11 @@ from lgan.cli.groups import NetworkOptions, SourceOptions, grouped
 from lgan.cli.ray_training import train_on_ray, without_ray
 from lgan.cli.screen import console, epoch_progress, note, print_json, reading_progress, table
 from lgan.cli.setup import (
+    check_fold_count,
     checked_folds,
     choose_device,
     choose_split,
-    fold_count,
+    drawn_folds,
     joined_processes,
     metric_name,
     output_folder,
@@ -78,7 +79,7 @@ def cv(
     if bagged_members is not None and not bagged:
         raise typer.BadParameter("`--bagged-members` says how many `--bagged` averages: add that.")
     nested = "--bagged" if bagged else "--fair" if fair else None
-    num_folds = fold_count(folds, fair=nested)
+    check_fold_count(folds, fair=nested)
     place = choose_device(device)
     name = source_name(source)
     settings = network.settings(model, name, epochs=epochs, iterations=iterations, seed=seed)
@@ -105,13 +106,11 @@ def cv(
             )
         if metric not in (None, "accuracy"):
             raise typer.BadParameter(f"{model} is measured by its accuracy, not by {metric}.")
-        results = [
-            _fit_kernel(settings, source, reading, folder, how, num_folds, overwrite=overwrite)
-        ]
+        results = [_fit_kernel(settings, source, reading, folder, how, folds, overwrite=overwrite)]
     else:
         found = read_source(settings, source, reading, device=place)
         metric_name(found.union, metric)
-        fold = checked_folds(how, found, num_folds, seed)
+        fold = checked_folds(how, found, folds, seed)
         settings = with_data_options(settings, found.union)
         sizes = torch.bincount(fold[fold >= 0]).tolist()
         with (
@@ -138,7 +137,7 @@ def _fit_kernel(
     reading: "Reading",
     folder: Path,
     split: "Split",
-    folds: int,
+    folds: int | None,
     *,
     overwrite: bool,
 ) -> "CVResult":
@@ -151,7 +150,7 @@ def _fit_kernel(
             f"The kernel {settings.model!r} tells classes apart, got the task {raw.known_task}. "
             "Choose a network, or one target with classes."
         )
-    fold = split.folds(raw, raw.known_task, folds, settings.training.seed)
+    fold = drawn_folds(split, raw, raw.known_task, folds, settings.training.seed)
     with (
         resumable(folder, resume=False, overwrite=overwrite),
         reading_progress(settings.model, doing="fitting") as progress,
@@ -221,8 +220,8 @@ def train(
         found = read_source(settings, source, reading, device=place, window=window)
         union = found.union
         metric_name(union, metric)
-        number = fold_count(folds or (10 if members == 1 else max(5, members)))
-        fold = checked_folds(how, found, number, seed)
+        usual = 10 if members == 1 else max(5, members)
+        fold = checked_folds(how, found, folds, seed, usual=usual)
         settings = with_data_options(settings, union)
         path = folder / "model.safetensors"
         sizes = [int((fold == k % (int(fold.max()) + 1)).sum()) for k in range(members)]

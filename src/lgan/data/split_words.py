@@ -11,7 +11,7 @@ from torch import Tensor
 
 from lgan._optional import require
 from lgan.data.raw import RawGraphs
-from lgan.data.splits import drawn_folds, read_folds
+from lgan.data.splits import drawn_folds, possible_folds, read_folds
 from lgan.task import Task
 from lgan.task.cells import spelled
 
@@ -61,7 +61,15 @@ class Split:
         """The columns of a source that it reads, see `lgan.data.load_raw`."""
         return (self.of,) if self.word in ("group", "column") else ()
 
-    def folds(self, raw: RawGraphs, task: Task, num_folds: int = 10, seed: int = 0) -> Tensor:
+    def folds(
+        self,
+        raw: RawGraphs,
+        task: Task,
+        num_folds: int = 10,
+        seed: int = 0,
+        *,
+        at_most: bool = False,
+    ) -> Tensor:
         """The fold in which every graph is held out ``[G]``; -1 for one that never is.
 
         Args:
@@ -69,25 +77,27 @@ class Split:
             task: Says by what folds are stratified.
             num_folds: How many folds to make; a column or a folder decides that itself.
             seed: Fixes the draw.
+            at_most: Make fewer folds where a class has fewer graphs, or there are fewer groups.
         """
         if self.word == "published":
             return read_folds(self.of, raw.num_graphs)
         if self.word == "column":
             return column_folds(self._cells(raw), self.of)
         if self.word == "group":
-            return group_folds(self._cells(raw), num_folds, seed)
+            return group_folds(self._cells(raw), num_folds, seed, at_most=at_most)
         if self.word == "scaffold":
             if raw.ids is None or raw.featuriser is None:
                 raise ValueError(
                     f"The split `scaffold` needs molecules, got {raw.name}, which has none. Choose "
                     f"another of {', '.join(SPLITS)}."
                 )
-            return group_folds(scaffold_groups(raw.ids), num_folds, seed)
+            return group_folds(scaffold_groups(raw.ids), num_folds, seed, at_most=at_most)
         if self.word == "random":
-            return random_folds(raw.num_graphs, num_folds, seed)
+            return random_folds(raw.num_graphs, num_folds, seed, at_most=at_most)
         # Graphs of which the target is missing go where there is room.
         strata = task.strata(task.encode(raw.targets)).clamp(min=0)
-        return drawn_folds(raw.name, strata, num_folds, seed)
+        names = task.classes if task.has_classes else ()
+        return drawn_folds(raw.name, strata, num_folds, seed, at_most=at_most, names=names)
 
     def _cells(self, raw: RawGraphs) -> Sequence[Any]:
         there = {**raw.targets, **raw.columns}
@@ -100,19 +110,25 @@ class Split:
         return there[self.of]
 
 
-def random_folds(num_graphs: int, num_folds: int = 10, seed: int = 0) -> Tensor:
-    """Folds of equal size, drawn without a look at the graphs ``[G]``.
+def random_folds(
+    num_graphs: int, num_folds: int = 10, seed: int = 0, *, at_most: bool = False
+) -> Tensor:
+    """Folds of equal size, drawn without a look at the graphs ``[G]``; fewer of them where
+    ``at_most`` is set and there are fewer graphs.
 
     Example:
         >>> random_folds(6, 3).bincount().tolist()
         [2, 2, 2]
     """
-    _check_count(num_folds, num_graphs, "graphs")
+    rule = "There must be at least as many graphs as folds"
+    num_folds = possible_folds(num_folds, num_graphs, rule, str(num_graphs), at_most=at_most)
     order = np.random.default_rng(seed).permutation(num_graphs)
     return torch.from_numpy(order % num_folds)
 
 
-def group_folds(groups: Sequence[Hashable], num_folds: int = 10, seed: int = 0) -> Tensor:
+def group_folds(
+    groups: Sequence[Hashable], num_folds: int = 10, seed: int = 0, *, at_most: bool = False
+) -> Tensor:
     """Folds that keep groups together, of sizes as equal as they allow.
 
     Groups are placed from the largest to the smallest, those of equal size in a random order, each
@@ -122,6 +138,7 @@ def group_folds(groups: Sequence[Hashable], num_folds: int = 10, seed: int = 0) 
         groups: The group of every graph.
         num_folds: How many folds to make.
         seed: Fixes the order.
+        at_most: Make fewer folds where there are fewer groups.
 
     Example:
         >>> group_folds(["a", "b", "a", "c"], 2).tolist()
@@ -131,7 +148,8 @@ def group_folds(groups: Sequence[Hashable], num_folds: int = 10, seed: int = 0) 
     for graph, group in enumerate(groups):
         name = spelled(group) if not isinstance(group, tuple) else group
         members.setdefault(("alone", graph) if name is None else name, []).append(graph)
-    _check_count(num_folds, len(members), "groups")
+    rule = "There must be at least as many groups as folds"
+    num_folds = possible_folds(num_folds, len(members), rule, str(len(members)), at_most=at_most)
     listed = list(members.values())
     order = np.random.default_rng(seed).permutation(len(listed))
     sizes = np.zeros(num_folds, dtype=np.int64)
@@ -202,13 +220,3 @@ def column_folds(cells: Sequence[Any], name: str = "split") -> Tensor:
     numbers = sorted({int(word) for word in words})
     place = {number: fold for fold, number in enumerate(numbers)}
     return torch.tensor([place[int(word)] for word in words], dtype=torch.int64)
-
-
-def _check_count(num_folds: int, there: int, of: str) -> None:
-    if num_folds < 2:
-        raise ValueError(f"`num_folds` must be 2 or more, got {num_folds}. Choose 10, as usual.")
-    if there < num_folds:
-        raise ValueError(
-            f"There must be at least as many {of} as folds ({num_folds}), got {there}. Choose "
-            "fewer folds."
-        )

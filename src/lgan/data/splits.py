@@ -1,5 +1,6 @@
 """Folds for cross-validation: which graph is held out when."""
 
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
@@ -9,7 +10,15 @@ from torch import Tensor
 from lgan.catalogue import DATASETS
 
 
-def drawn_folds(dataset: str, y: Tensor, num_folds: int = 10, seed: int = 0) -> Tensor:
+def drawn_folds(
+    dataset: str,
+    y: Tensor,
+    num_folds: int = 10,
+    seed: int = 0,
+    *,
+    at_most: bool = False,
+    names: Sequence[str] = (),
+) -> Tensor:
     """Stratified folds of a data set; partners share one.
 
     Otherwise what a network learns of one partner by heart is wrong for the other, and a network
@@ -20,28 +29,43 @@ def drawn_folds(dataset: str, y: Tensor, num_folds: int = 10, seed: int = 0) -> 
         y: The class of every graph.
         num_folds: How many folds to make.
         seed: Fixes the shuffling.
+        at_most: Make fewer folds where a class has fewer graphs.
+        names: What the classes are called, for messages.
 
     Shapes:
         ``y [G]``, returns ``[G]`` with values ``0..num_folds - 1``.
     """
     if dataset in DATASETS and DATASETS[dataset].paired:
-        return stratified_folds(torch.zeros_like(y[::2]), num_folds, seed).repeat_interleave(2)
-    return stratified_folds(y, num_folds, seed)
+        one = torch.zeros_like(y[::2])
+        return stratified_folds(one, num_folds, seed, at_most=at_most).repeat_interleave(2)
+    return stratified_folds(y, num_folds, seed, at_most=at_most, names=names)
 
 
-def stratified_folds(y: Tensor, num_folds: int = 10, seed: int = 0) -> Tensor:
+def stratified_folds(
+    y: Tensor,
+    num_folds: int = 10,
+    seed: int = 0,
+    *,
+    at_most: bool = False,
+    names: Sequence[str] = (),
+) -> Tensor:
     """The fold in which each graph is held out, with every class spread evenly.
 
     Args:
         y: The class of every graph.
         num_folds: How many folds to make.
         seed: Fixes the shuffling.
+        at_most: Make fewer folds where a class has fewer graphs, down to two.
+        names: What the classes are called, for messages.
 
     Shapes:
         ``y [G]``, returns ``[G]`` with values ``0..num_folds - 1``.
 
     Example:
-        >>> stratified_folds(torch.tensor([0, 0, 1, 1]), num_folds=2).bincount().tolist()
+        >>> y = torch.tensor([0, 0, 1, 1])
+        >>> stratified_folds(y, num_folds=2).bincount().tolist()
+        [2, 2]
+        >>> stratified_folds(y, num_folds=10, at_most=True).bincount().tolist()
         [2, 2]
     """
     if y.ndim != 1 or len(y) == 0:
@@ -49,15 +73,15 @@ def stratified_folds(y: Tensor, num_folds: int = 10, seed: int = 0) -> Tensor:
             f"`y` must hold one class per graph, shape [G], got {list(y.shape)}. "
             "Pass the labels of at least one graph."
         )
-    if num_folds < 2:
-        raise ValueError(f"`num_folds` must be 2 or more, got {num_folds}. Choose 10, as usual.")
     classes, sizes = torch.unique(y, return_counts=True)
-    smallest = int(sizes.argmin())
-    if int(sizes[smallest]) < num_folds:
-        raise ValueError(
-            f"Every class must have at least as many graphs as there are folds ({num_folds}), got "
-            f"{int(sizes[smallest])} of class {int(classes[smallest])}. Choose fewer folds."
-        )
+    rarest, there = int(classes[sizes.argmin()]), int(sizes.min())
+    num_folds = possible_folds(
+        num_folds,
+        there,
+        "Every class must have at least as many graphs as there are folds",
+        f"{there} of class {repr(names[rarest]) if names else rarest}",
+        at_most=at_most,
+    )
     from sklearn.model_selection import StratifiedKFold
 
     folds = torch.empty(len(y), dtype=torch.int64)
@@ -66,6 +90,25 @@ def stratified_folds(y: Tensor, num_folds: int = 10, seed: int = 0) -> Tensor:
     for k, (_, held_out) in enumerate(splitter.split(labels, labels)):
         folds[torch.from_numpy(held_out)] = k
     return folds
+
+
+def possible_folds(num_folds: int, there: int, rule: str, got: str, *, at_most: bool) -> int:
+    """How many folds to make where no more are possible than there are graphs or groups.
+
+    Args:
+        num_folds: How many are wanted.
+        there: How many are possible.
+        rule: What folds need, for the message.
+        got: What is there instead.
+        at_most: Take fewer than wanted, down to two, rather than refuse.
+    """
+    if num_folds < 2:
+        raise ValueError(f"`num_folds` must be 2 or more, got {num_folds}. Choose 10, as usual.")
+    number = min(num_folds, max(2, there)) if at_most else num_folds
+    if there < number:
+        remedy = "Choose fewer folds." if number > 2 else "Two are the fewest: add graphs."
+        raise ValueError(f"{rule} ({number}), got {got}. {remedy}")
+    return number
 
 
 def read_folds(folder: str | Path, num_graphs: int) -> Tensor:

@@ -152,9 +152,9 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         task, y = union.known_task, union.y.cpu() if graphs is None else union.y.cpu()[graphs]
         number = 10 if self.members == 1 else max(5, self.members)
         if groups is not None:
-            return group_folds(groups, min(number, max(2, len(set(groups)))), seed)
+            return group_folds(groups, number, seed, at_most=True)
         if not task.has_classes:
-            return random_folds(len(y), min(number, len(y)), seed)
+            return random_folds(len(y), number, seed, at_most=True)
         sizes = torch.bincount(y, minlength=len(task.classes))
         fewest = int(sizes.argmin())
         if int(sizes[fewest]) < 2:
@@ -163,7 +163,14 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
                 f"out and others trained on, got {int(sizes[fewest])} of {task.classes[fewest]!r}. "
                 "Add graphs of that class, or leave it out."
             )
-        return stratified_folds(y, min(number, int(sizes.min())), seed)
+        fold = stratified_folds(y, number, seed, at_most=True)
+        if (made := int(fold.max()) + 1) < 5:
+            warnings.warn(
+                f"The rarest class has {made} graphs, so that {made} folds are made instead of "
+                f"{number}, and every member trains on {1 - 1 / made:.0%} of the graphs.",
+                stacklevel=4,
+            )
+        return fold
 
     def _trained(
         self, settings: Settings, source: ReadSource, trained: TrainedEnsemble

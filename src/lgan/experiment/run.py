@@ -179,12 +179,7 @@ def run_kernel(
     assert isinstance(spec, KernelSpec)
     if raw.direction is not None:
         _refuse_direction(settings.model, spec)
-    labels, _ = node_features(raw, settings.features)
-    if labels.is_floating_point():
-        raise ValueError(
-            f"The kernel {settings.model!r} compares categories of nodes, got the features "
-            f"{settings.features!r}. Choose 'labels', 'degree' or 'constant'."
-        )
+    labels = _node_labels(settings, raw)
     progress = progress or (lambda _: None)
     options = settings.options | _edge_labels(settings, raw)
     begin = time.perf_counter()
@@ -201,6 +196,22 @@ def run_kernel(
         output=output,
         progress=lambda done: progress((1 + done) / 2),
     )
+
+
+def _node_labels(settings: Settings, raw: RawGraphs) -> Tensor:
+    """The category of every node that a kernel compares ``[N]``; ``all`` columns make one."""
+    features, columns = settings.features, raw.nodes
+    if features == "all":
+        if columns.names and not columns.number_names:
+            return torch.unique(columns.categories, dim=0, return_inverse=True)[1]
+        features = "attributes" if columns.number_names else "degree"
+    labels, _ = node_features(raw, features)
+    if labels.is_floating_point():
+        raise ValueError(
+            f"The kernel {settings.model!r} compares categories of nodes, got the features "
+            f"{settings.features!r}. Choose 'labels', 'degree' or 'constant'."
+        )
+    return labels
 
 
 def _edge_labels(settings: Settings, raw: RawGraphs) -> dict[str, Tensor]:

@@ -114,8 +114,8 @@ def train_ensemble(
         union: The data set, on the device to train on.
         members: Number of models; one holds out a tenth of the graphs, or the first fold.
         folds: Number of folds to draw, or the fold of every graph ``[G]`` (-1: never held out); by
-            default as many as there are members, and at least five. Member ``i`` holds out fold
-            ``i``, counted round where there are fewer folds.
+            default as many as there are members, and at least five, or as the rarest class has
+            graphs. Member ``i`` holds out fold ``i``, counted round where there are fewer folds.
         config: Settings; ``window`` and ``patience`` say how the epoch is chosen and when to stop.
         metric: Name of the metric, see :func:`lgan.cross_validate`.
         graph_weight: What the loss of every graph is multiplied by ``[G]``.
@@ -140,7 +140,7 @@ def train_ensemble(
         raise ValueError(f"`members` must be 1 or more, got {members}.")
     config = (config or TrainConfig()).sized(union.num_graphs)
     number = (max(5, members) if members > 1 else 10) if folds is None else folds
-    fold, _ = choose_groups(union, number, config.seed)
+    fold, _ = choose_groups(union, number, config.seed, at_most=folds is None)
     jobs = _jobs(fold, members, config.seed)
     variant, place = Variant(factory, config, model or {}), device or union.device
     at_once = how_many_at_once(

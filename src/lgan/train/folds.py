@@ -191,18 +191,25 @@ def cross_validate_variants(
     return results
 
 
-def choose_groups(union: Graphs, folds: int | Tensor, seed: int) -> tuple[Tensor, Tensor]:
+def choose_groups(
+    union: Graphs, folds: int | Tensor, seed: int, *, at_most: bool = False
+) -> tuple[Tensor, Tensor]:
     """The test fold of every graph, given or drawn, and what folds are stratified by, both ``[G]``.
 
     Args:
         union: The data set.
         folds: Number of folds to draw, or the test fold of every graph.
         seed: Fixes the draw.
+        at_most: Draw fewer folds where a class has fewer graphs.
     """
     task, y = union.known_task, union.y.cpu()
     # Graphs of which the target is missing go where there is room.
     strata = task.strata(y).clamp(min=0)
-    fold = drawn_folds(union.name, strata, folds, seed) if isinstance(folds, int) else folds.cpu()
+    if isinstance(folds, int):
+        names = task.classes if task.has_classes else ()
+        fold = drawn_folds(union.name, strata, folds, seed, at_most=at_most, names=names)
+    else:
+        fold = folds.cpu()
     # Numbers need no two classes to train on.
     strata = strata if task.has_classes else torch.arange(union.num_graphs)
     check_folds(fold, strata)
