@@ -13,17 +13,21 @@ EDGES = torch.tensor([[0, 1, 2, 3], [1, 2, 0, 4]])
 
 FIRST_CALL = """
 import torch, lgan
-conv, x = lgan.LGANConv(3, 4), torch.randn(5, 3)
-edges = torch.tensor([[0, 1, 2, 3], [1, 2, 0, 4]])
-out = torch.compile(conv, backend="eager")(x, edges)
+from lgan.zoo.gin import GIN
+from torch_geometric.data import Batch, Data
+x, edges = torch.randn(5, 3), torch.tensor([[0, 1, 2, 3], [1, 2, 0, 4]])
+model, args = {}
+out = torch.compile(model, backend="eager")(*args)
 out.sum().backward()
-torch.testing.assert_close(out, conv(x, edges))
+torch.testing.assert_close(out, model(*args))
 """
+GRAPHS = "Batch.from_data_list([Data(x=x, edge_index=edges)] * 2)"
 
 
-def test_a_compiled_layer_can_be_the_first_to_call_the_loops():
+@pytest.mark.parametrize("case", ["lgan.LGANConv(3, 4), (x, edges)", f"GIN(3, 4, 2), ({GRAPHS},)"])
+def test_a_compiled_layer_can_be_the_first_to_call_the_loops(case):
     run = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", FIRST_CALL],
+        [sys.executable, "-W", "ignore", "-c", FIRST_CALL.format(case)],
         capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr[-2000:]
@@ -72,5 +76,7 @@ def test_a_compiled_model_runs_as_it_is_whatever_the_shape(training):
     ids=["export", "strict export", "trace"],
 )
 def test_an_export_is_refused_with_what_to_do(export):
-    with pytest.raises(Exception, match=r"LGAN cannot be exported.*Save `model.state_dict\(\)`"):
+    with pytest.raises(
+        Exception, match=r"The network cannot be exported.*Save `model.state_dict\(\)`"
+    ):
         export(lgan.LGANConv(3, 4), (torch.randn(5, 3), EDGES))

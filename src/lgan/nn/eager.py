@@ -10,7 +10,7 @@ from torch import Tensor
 P = ParamSpec("P")
 
 REFUSAL = (
-    "LGAN cannot be exported (torch.export, ONNX, TorchScript): its compiled loops are no "
+    "The network cannot be exported (torch.export, ONNX, TorchScript): its compiled loops are no "
     "operations of torch. Save `model.state_dict()` and load it where `lgan` is installed."
 )
 

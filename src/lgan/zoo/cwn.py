@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from lgan.graph import GraphUnion, Lift
 from lgan.nn.dropout import Dropout
+from lgan.nn.eager import eager
 from lgan.nn.linear import Linear, one_hot
 from lgan.nn.norm import Norm, norm_layer
 from lgan.nn.readout import Readout, check_readout, readout
@@ -94,6 +95,7 @@ class CWN(nn.Module):
         for module in (*self.layers, *self.dense, self.head):
             module.reset_parameters()
 
+    @eager
     def forward(self, data: Any) -> Tensor:
         """Outputs for every graph of a batch."""
         refuse_prepared(data, edge_features=True)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from lgan import ops
+from lgan.nn.eager import eager
 from lgan.nn.linear import Linear, one_hot
 from lgan.zoo.plain_graph import PlainGraph
 
@@ -57,6 +58,7 @@ class DCNN(nn.Module):
         nn.init.normal_(self.weight, std=0.01)
         self.head.reset_parameters()
 
+    @eager
     def forward(self, data: Any) -> Tensor:
         """Outputs for every graph of a batch."""
         graph = PlainGraph.of(data, self.weight.dtype)

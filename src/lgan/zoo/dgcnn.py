@@ -9,6 +9,7 @@ from torch.nn import functional as F
 
 from lgan.graph import GraphUnion
 from lgan.nn.dropout import Dropout
+from lgan.nn.eager import eager
 from lgan.nn.linear import Linear
 from lgan.zoo.plain_graph import PlainGraph
 
@@ -83,6 +84,7 @@ class DGCNN(nn.Module):
             if isinstance(module, Linear):
                 module.reset_parameters()
 
+    @eager
     def forward(self, data: Any) -> Tensor:
         """Outputs for every graph of a batch."""
         graph = PlainGraph.of(data, self.head.weight.dtype)

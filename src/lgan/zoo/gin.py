@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from torch_geometric.nn import GINConv, GINEConv
 
 from lgan.nn.dropout import Dropout
+from lgan.nn.eager import eager
 from lgan.nn.graph_block import GraphBlock
 from lgan.nn.linear import Linear, one_hot
 from lgan.nn.norm import Norm, norm_layer
@@ -85,6 +86,7 @@ class GIN(nn.Module):
         width = width * len(self.readout) + (0 if graph_dim is None else hidden_channels)
         self.head = Linear(width, out_channels)
 
+    @eager
     def forward(self, data: Any) -> Tensor:
         """Outputs for every graph of a batch."""
         x = data.x

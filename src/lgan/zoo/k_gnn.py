@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from lgan.graph import GraphUnion, Lift
 from lgan.nn.dropout import Dropout
+from lgan.nn.eager import eager
 from lgan.nn.linear import Linear
 from lgan.nn.readout import Readout, check_readout, readout
 from lgan.ops.row_sum import SparseRows, row_sum
@@ -109,6 +110,7 @@ class KGNN(nn.Module):
         for module in (*levels, self.first, self.second, self.head):
             module.reset_parameters()
 
+    @eager
     def forward(self, data: Any) -> Tensor:
         """Outputs for every graph of a batch."""
         refuse_prepared(data, edge_features=True)

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from lgan.nn.dropout import Dropout
+from lgan.nn.eager import eager
 from lgan.nn.linear import Linear, check_categories
 from lgan.zoo.plain_graph import refuse_prepared
 from lgan.zoo.receptive_fields import FAMILY, LEAST
@@ -82,6 +83,7 @@ class PatchySan(nn.Module):
         for layer in (self.second, self.dense, self.head):
             layer.reset_parameters()
 
+    @eager
     def forward(self, data: Any) -> Tensor:
         """Outputs for every graph of a batch."""
         refuse_prepared(data, edge_features=True)

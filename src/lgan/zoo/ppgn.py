@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from lgan.graph import GraphUnion
+from lgan.nn.eager import eager
 from lgan.nn.linear import Linear, one_hot
 from lgan.nn.readout import Readout, check_readout
 from lgan.zoo.plain_graph import PlainGraph
@@ -85,6 +86,7 @@ class PPGN(nn.Module):
             if isinstance(module, _Block):
                 module.reset_skip()
 
+    @eager
     def forward(self, data: Any) -> Tensor:
         """Outputs for every graph of a batch."""
         weight = next(self.parameters())
