@@ -223,6 +223,7 @@ def test_set_without_the_features_of_the_model_fails(lgan, tmp_path):
         (["--index", 0, "--dataset", "MUTANG"], "Did you mean MUTAG?"),
         (["--index", 0, "--smiles", "C"], "`--smiles` excludes SOURCE, `--index`, `--dataset`"),
         (["--index", 0, "-o", "out.gif"], "must end with .svg or .png, got 'out.gif'"),
+        (["--index", 0, "-o", "out.html"], "`--report` writes a page"),
         (["--index", 0, "-o", "."], "`--output` must be a file, but . is a folder"),
         (["--report", "."], "`--report` must be a file, but . is a folder"),
         (["--index", 0, "--device", "tpu"], "must be cpu, cuda or auto"),

@@ -1,14 +1,17 @@
 import pickle
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from torch_geometric.data import Data
 
 import lgan
 from lgan import LGANClassifier, LGANRegressor
@@ -260,12 +263,18 @@ def test_a_rare_class_makes_fewer_folds_and_says_so():
 
 
 def test_other_bad_input_is_refused(classes):
-    with pytest.raises(TypeError, match=r"list of graphs or SMILES, got a text.*\[text\]"):
+    with pytest.raises(TypeError, match=r"list of graphs or SMILES, got a text.*\[X\]"):
         classifier().fit("CCO", ["a"])
     with pytest.raises(TypeError, match="got a text"):
         classes.predict("CCO")
     with pytest.raises(TypeError, match="list of graphs or SMILES, got int"):
         classes.predict(7)
+    with pytest.raises(TypeError, match=r"got one Graph\. Pass a list of one"):
+        classes.predict(nx.path_graph(3))
+    with pytest.raises(TypeError, match=r"got one Graph\. Pass a list of one"):
+        lgan.load(nx.path_graph(3))
+    with pytest.raises(TypeError, match=r"got one Data\. Pass a list of one"):
+        lgan.load(Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0, 1], [1, 0]])))
     with pytest.raises(TypeError, match="labels of one kind"):
         classifier().fit(SMILES, np.array(["a", 1] * 8, dtype=object))
     with pytest.raises(ValueError, match="`groups` must have one value for each of 16 graphs"):

@@ -210,7 +210,9 @@ def _check_usage(
         try:
             check_ending(output)
         except ValueError as error:
-            raise typer.BadParameter(str(error)) from error
+            raise typer.BadParameter(
+                f"{error} A table of scores ends with .csv; `--report` writes a page."
+            ) from error
 
 
 def _check_packages(

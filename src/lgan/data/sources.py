@@ -228,8 +228,20 @@ def _table(source: Any, how: _Reading) -> RawGraphs:
     )
 
 
+def is_one_graph(source: Any) -> bool:
+    """Whether something is a graph of networkx or PyG rather than a list of them."""
+    from torch_geometric.data import Data
+
+    return hasattr(source, "adj") or isinstance(source, Data)
+
+
 def _from_list(source: Any, how: _Reading) -> RawGraphs:
     """The graphs of a list, by what its first entry is."""
+    if is_one_graph(source):
+        raise TypeError(
+            f"Expected a list of graphs, got one {type(source).__name__}. Pass a list of one, "
+            "[graph]."
+        )
     if not hasattr(source, "__len__") or not hasattr(source, "__getitem__"):
         raise TypeError(
             "Expected a name, a path, a table, or a list of SMILES, PyG or networkx graphs, got "

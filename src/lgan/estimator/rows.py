@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lgan.data import RawGraphs
+from lgan.data.sources import is_one_graph
 from lgan.task.cells import spelled
 
 
@@ -21,9 +22,10 @@ def as_rows(graphs: Any) -> list[Any]:
                 f"{', '.join(map(str, graphs.columns))}. Pass the column itself."
             )
         graphs = graphs[(named or list(graphs.columns))[0]]
-    if isinstance(graphs, str | bytes):
+    if isinstance(graphs, str | bytes) or is_one_graph(graphs):
+        one = "a text" if isinstance(graphs, str | bytes) else f"one {type(graphs).__name__}"
         raise TypeError(
-            "`X` must be a list of graphs or SMILES, got a text. Pass a list of one, [text]."
+            f"`X` must be a list of graphs or SMILES, got {one}. Pass a list of one, [X]."
         )
     if isinstance(graphs, np.ndarray) and graphs.ndim == 2 and graphs.shape[1] == 1:
         graphs = graphs[:, 0]

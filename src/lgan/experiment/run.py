@@ -203,7 +203,8 @@ def _node_labels(settings: Settings, raw: RawGraphs) -> Tensor:
     features, columns = settings.features, raw.nodes
     if features == "all":
         if columns.names and not columns.number_names:
-            return torch.unique(columns.categories, dim=0, return_inverse=True)[1]
+            joined: Tensor = torch.unique(columns.categories, dim=0, return_inverse=True)[1]
+            return joined
         features = "attributes" if columns.number_names else "degree"
     labels, _ = node_features(raw, features)
     if labels.is_floating_point():
