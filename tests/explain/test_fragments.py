@@ -114,4 +114,4 @@ def test_a_table_has_a_row_for_every_node_edge_triangle_and_fragment():
     edges = table[table["kind"] == "edge"]
     assert edges["nodes"].tolist() == ["0-1", "0-2", "1-2", "2-3"]
     assert edges["score"].tolist() == found.undirected()[1].tolist()
-    assert found.to_json()["fragments"][0] == {"name": "0-1", "nodes": (0, 1), "edges": ()}
+    assert found.to_json()["fragments"][0] == {"name": "0-1", "nodes": [0, 1], "edges": []}
