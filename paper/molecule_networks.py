@@ -3,14 +3,15 @@ part, the splits of a kind side by side in one program.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from lgan.experiment import factory, network_spec, settings_for, with_data_options
 from lgan.graph import GraphUnion
@@ -22,15 +23,30 @@ from paper.molecule_sets import DESCRIPTORS, TEST, PreparedSet
 
 __all__ = ["NETWORKS", "networks"]
 
-# By name in the table: the network of the zoo, options, and what is told of whole molecules.
-NETWORKS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
-    "lgan": ("lgan", {}, ()),
-    **{f"lgan+{kind}": ("lgan", {}, (kind,)) for kind in DESCRIPTORS},
-    "lgan+morgan+rdkit2d": ("lgan", {}, DESCRIPTORS),
-    "lgan+rings": ("lgan", {"pair_code": "rings"}, ()),
-    "gine": ("gin", {}, ()),
-    # By the training of `gine`; its network is PyG's.
-    "attentivefp": ("gin", {}, ()),
+
+class Network(NamedTuple):
+    """A network of the table.
+
+    Attributes:
+        zoo: The network of the zoo that is trained, or by whose recipe.
+        options: Its options.
+        told: What is told of whole molecules.
+        built: Another network than the zoo's.
+    """
+
+    zoo: str
+    options: Mapping[str, Any] = MappingProxyType({})
+    told: tuple[str, ...] = ()
+    built: type[AttentiveNetwork] | None = None
+
+
+NETWORKS = {
+    "lgan": Network("lgan"),
+    **{f"lgan+{kind}": Network("lgan", told=(kind,)) for kind in DESCRIPTORS},
+    "lgan+morgan+rdkit2d": Network("lgan", told=DESCRIPTORS),
+    "lgan+rings": Network("lgan", {"pair_code": "rings"}),
+    "gine": Network("gin"),
+    "attentivefp": Network("gin", built=AttentiveNetwork),
 }
 
 
@@ -57,14 +73,17 @@ def networks(
     """
     place = choose_device("auto")
     data = PreparedSet.load(Path(folder), name)
-    network, options, told = NETWORKS[model]
+    network = NETWORKS[model]
     union = data.union
-    if told:
-        union = replace(union, graph_x=torch.cat([data.descriptors[kind] for kind in told], 1))
-    if code := options.get("pair_code"):
+    if network.told:
+        told = [data.descriptors[kind] for kind in network.told]
+        union = replace(union, graph_x=torch.cat(told, 1))
+    if code := network.options.get("pair_code"):
         union = replace(union, lines=union.lines.coded(code))
     union = union.to(place)
-    settings = settings_for(network, "", recipe="default", compress=False, epochs=epochs, **options)
+    settings = settings_for(
+        network.zoo, "", recipe="default", compress=False, epochs=epochs, **network.options
+    )
     programs = [(list(seeds), 0)] if split != "ogb" else [([0], seed) for seed in seeds]
     tests, train, ask, said = [], [], [], []
     for splits, seed in programs:
@@ -72,10 +91,13 @@ def networks(
         inside = sum(int((part != TEST).sum()) for part in parts) // len(parts)
         own = settings.with_seed(seed)
         own = with_data_options(replace(own, training=own.training.sized(inside)), union)
-        build, captured = factory(own, union), network_spec(network).captured
+        build: Callable[[], nn.Module] = factory(own, union)
+        captured = network_spec(network.zoo).captured
         about = own.about()
-        if model == "attentivefp":
-            build, captured, about = _attentive(union), False, AttentiveNetwork.SIZES
+        if network.built is not None:
+            outputs, edge_dim = union.known_task.num_outputs, union.num_edge_features
+            build = partial(network.built, union.num_features, outputs, edge_dim=edge_dim)
+            captured, about = False, {"name": model, **network.built.SIZES}
         begin = time.perf_counter()
         trained = train_ensembles(
             build, union, [_folds(union, part, members, seed) for part in parts],
@@ -97,11 +119,6 @@ def networks(
         "settings": {**about, **asdict(own.training)},
         "environment": environment(place),
     }
-
-
-def _attentive(union: GraphUnion) -> Callable[[], AttentiveNetwork]:
-    outputs, edge_dim = union.known_task.num_outputs, union.num_edge_features
-    return partial(AttentiveNetwork, union.num_features, outputs, edge_dim=edge_dim)
 
 
 def _folds(union: GraphUnion, part: Tensor, members: int, seed: int) -> Tensor:
