@@ -9,14 +9,14 @@ an edit to the last change of the prediction and of the nearest molecules with t
 """
 
 import argparse
-import json
 import statistics
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from selenium.webdriver.common.keys import Keys
 
-from benchmarks.app_load import started
+from benchmarks.app_load import started, tell
 from page_driver import Page, chrome
 
 PASTED = (
@@ -81,7 +81,7 @@ def main() -> None:
         page.answered()
         driver.execute_script(CLOCK)
         found = _edits(page, asked.rounds)
-    told = {}
+    told: dict[str, Any] = {}
     for how, times in found.items():
         answers, reasons = ([pair[side] for pair in times] for side in (0, 1))
         told[how] = {
@@ -91,7 +91,7 @@ def main() -> None:
             "why_ms": round(statistics.median(reasons)),
             "why_slowest_ms": round(max(reasons)),
         }
-    print(json.dumps(told))
+    tell(told)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python benchmarks/app_load.py MODEL [--clients 8] [--seconds 60] [--burst 50]
 
-Starts the page on the model and prints the figures as JSON.
+Starts the page on the model and prints the figures as JSON, with where they were taken.
 """
 
 import argparse
@@ -15,9 +15,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import httpx
 import psutil
+import torch
+
+from lgan.train.environment import environment
 
 MOLECULES = ("CCO", "c1ccccc1", "CC(=O)Nc1ccc(O)cc1", "Cn1c(=O)c2c(ncn2C)n(C)c1=O", "CCN(CC)CC")
 
@@ -28,7 +32,9 @@ async def _ask(client: httpx.AsyncClient, smiles: str) -> tuple[int, float]:
     return answer.status_code, time.perf_counter() - begun
 
 
-async def _measure(address: str, process: psutil.Process, asked: argparse.Namespace) -> object:
+async def _measure(
+    address: str, process: psutil.Process, asked: argparse.Namespace
+) -> dict[str, Any]:
     limits = httpx.Limits(max_connections=200)
     async with httpx.AsyncClient(base_url=address, timeout=60, limits=limits) as client:
         for _ in range(20):  # loops are compiled on first use
@@ -70,7 +76,12 @@ def main() -> None:
     parser.add_argument("--burst", type=int, default=50)
     asked = parser.parse_args()
     with started(asked.model) as (address, process):
-        print(json.dumps(asyncio.run(_measure(address, process, asked))))
+        tell(asyncio.run(_measure(address, process, asked)))
+
+
+def tell(figures: dict[str, Any]) -> None:
+    """Print a record."""
+    print(json.dumps({**figures, "environment": environment(torch.device("cpu"))}, indent=1))
 
 
 @contextmanager
