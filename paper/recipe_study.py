@@ -1,11 +1,12 @@
 """The study behind the recipe: one change at a time, on sets that are judged apart from each other.
 
     python -m paper.recipe_study prepare --molecules FOLDER --folder F
-    python -m paper.recipe_study run --folder F [--part I --parts N]
+    python -m paper.recipe_study run --folder F [--choices A;B] [--sets S,T] [--members M]
     lgan table recipe
 
 `prepare` needs RDKit and writes every set of the suite, encoded as a user's own data would be, with
-its folds; `run` trains what is not in the records yet.
+its folds; `run` trains what is not in the records yet. The first round compared choices with a
+base, two members each; the second compares changes of the recipe with it, four members each.
 """
 
 import argparse
@@ -34,8 +35,11 @@ from paper.render import Grid
 RECORDS = Path("results/recipe")
 # Sets that a choice must have been measured on to be chosen.
 FEWEST = 6
-# Outer folds, and members of each, which hold another fold out to choose the epoch.
-FOLDS, MEMBERS = 5, 2
+# Outer folds.
+FOLDS = 5
+# Rounds of the study by their members of each outer fold, which hold another fold out to choose the
+# epoch, and what its choices are compared with.
+ROUNDS = {2: "base", 4: "recipe"}
 # Source, and how its folds are drawn.
 SUITE = {
     "MUTAG": ("MUTAG", "stratified"),
@@ -109,6 +113,24 @@ CHOICES: dict[str, dict[str, Any]] = {
     "gin": {"model": "gin"},
     "gin batch norm": {"model": "gin", "norm": "batch"},
 }  # fmt: skip
+CHANGES: dict[str, dict[str, Any]] = {
+    "lr 0.0007, 120 epochs": {"lr": 0.0007, "epochs": 120},
+    "lr 0.004": {"lr": 0.004},
+    "120 epochs": {"epochs": 120},
+    "squash, lr 0.0007": {"squash": True, "lr": 0.0007},
+    "splines": {"pair_code": "full", "code_map": "spline"},
+    "splines, squash, lr 0.0007": {
+        "pair_code": "full", "code_map": "spline", "squash": True, "lr": 0.0007,
+    },
+    "width 128": {"hidden": 128},
+    "two maps behind": {"head_layers": 2},
+    "two maps behind, squash": {"head_layers": 2, "squash": True},
+    "mean+max": {"readout": "mean+max"},
+    "dropout 0.2": {"dropout": 0.2},
+    "decay 0.05": {"weight_decay": 0.05},
+    "gin, lr 0.0007": {"model": "gin", "lr": 0.0007},
+}  # fmt: skip
+CHOICES |= {f"recipe, {name}": {**CHOICES["recipe"], **change} for name, change in CHANGES.items()}
 
 
 def prepare(molecules: Path, folder: Path, sets: list[str]) -> None:
@@ -132,28 +154,38 @@ def prepare(molecules: Path, folder: Path, sets: list[str]) -> None:
         print(name, union, flush=True)
 
 
-def run(folder: Path, part: int, parts: int, sets: list[str], choices: list[str]) -> None:
-    """Train what is not in the records yet, the dearest first."""
-    RECORDS.mkdir(parents=True, exist_ok=True)
-    done = {(row["set"], row["choice"], row["seed"]) for row in records()}
+def run(
+    folder: Path, output: Path, sets: list[str], choices: list[str], members: int, seed: int
+) -> None:
+    """Train what is not in the records yet and add a line for each."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    asked = {(name, choice, members, seed) for name in sets for choice in choices}
+    done = {_key(row) for row in records(output.parent)}
     place = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    for number, (name, choice) in enumerate((n, c) for n in sets for c in choices):
-        if number % parts != part or (name, choice, 0) in done:
-            continue
-        row = _measure(folder, name, choice, place)
-        if row is not None:
-            with (RECORDS / f"{part}.jsonl").open("a") as file:
-                file.write(json.dumps(row) + "\n")
-            print(name, choice, row["bagged"], row["fair"], row["seconds"], flush=True)
+    for choice in choices:
+        for name in sets:
+            if (name, choice, members, seed) in asked - done:
+                row = _measure(folder, name, choice, members, seed, place)
+                if row is not None:
+                    with output.open("a") as file:
+                        file.write(json.dumps(row) + "\n")
+                    print(name, choice, row["bagged"], row["fair"], row["seconds"], flush=True)
 
 
 def records(folder: Path = RECORDS) -> Iterator[dict[str, Any]]:
-    """All rows that were measured."""
+    """All rows that were measured; those of the first round do not tell their members."""
     for path in sorted(folder.glob("*.jsonl")):
-        yield from map(json.loads, path.read_text().splitlines())
+        for line in path.read_text().splitlines():
+            yield {"members": 2, **json.loads(line)}
 
 
-def _measure(folder: Path, name: str, choice: str, place: torch.device) -> dict[str, Any] | None:
+def _key(row: dict[str, Any]) -> tuple[str, str, int, int]:
+    return row["set"], row["choice"], row["members"], row["seed"]
+
+
+def _measure(
+    folder: Path, name: str, choice: str, members: int, seed: int, place: torch.device
+) -> dict[str, Any] | None:
     change = {**CHOICES[choice]}
     plain = change.pop("model", "lgan") == "gin"
     settings = {**NETWORK, **TRAINING, **change}
@@ -176,12 +208,12 @@ def _measure(folder: Path, name: str, choice: str, place: torch.device) -> dict[
     build = partial(GIN if plain else LGAN, union.num_features, hidden, task.num_outputs, **network)
     begin = time.perf_counter()
     result = cross_validate(
-        build, union, folds=fold, config=TrainConfig(**training, iterations=0), bagged=MEMBERS,
-        metric=task.default_metric.name,
+        build, union, folds=fold, config=TrainConfig(**training, iterations=0, seed=seed),
+        bagged=members, metric=task.default_metric.name,
     )  # fmt: skip
     bagged, fair = result.selected("bagged"), result.selected("fair")
     return {
-        "set": name, "choice": choice, "seed": 0, "metric": result.metric,
+        "set": name, "choice": choice, "members": members, "seed": seed, "metric": result.metric,
         "bagged": round(bagged.mean, 5), "fair": round(fair.mean, 5),
         "bagged_folds": [round(value, 5) for value in bagged.folds],
         "fair_folds": [round(value, 5) for value in fair.folds],
@@ -200,8 +232,9 @@ def main() -> None:
     parser.add_argument("what", choices=("prepare", "run"))
     parser.add_argument("--folder", type=Path, default=Path("data/recipe"))
     parser.add_argument("--molecules", type=Path, default=Path("molecules"))
-    parser.add_argument("--part", type=int, default=0)
-    parser.add_argument("--parts", type=int, default=1)
+    parser.add_argument("--output", type=Path, default=RECORDS / "study.jsonl")
+    parser.add_argument("--members", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--sets", default=",".join(SUITE))
     parser.add_argument("--choices", default=";".join(CHOICES))
     given = parser.parse_args()
@@ -209,35 +242,48 @@ def main() -> None:
     if given.what == "prepare":
         prepare(given.molecules, given.folder, sets)
     else:
-        run(given.folder, given.part, given.parts, sets, given.choices.split(";"))
+        choices = given.choices.split(";")
+        run(given.folder, given.output, sets, choices, given.members, given.seed)
 
 
 def recipe_grids(rows: list[dict[str, Any]]) -> list[Grid]:
-    """What every choice is worth on every set, and what leaving one set out would have chosen."""
-    error = {(row["set"], row["choice"]): _error(row["metric"], row["bagged"]) for row in rows}
-    sets = [name for name in SUITE if (name, "base") in error]
+    """Of every round: what every choice is worth on every set, and what leaving one set out would
+    have chosen."""
+    return [grid for members in ROUNDS for grid in _round(rows, members)]
+
+
+def _round(rows: list[dict[str, Any]], members: int) -> list[Grid]:
+    rows = [row for row in rows if row["members"] == members]
+    base, metric = ROUNDS[members], {row["set"]: row["metric"] for row in rows}
+    values: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        values.setdefault((row["set"], row["choice"]), []).append(row["bagged"])
+    reached = {cell: fmean(each) for cell, each in values.items()}
+    error = {cell: _error(metric[cell[0]], value) for cell, value in reached.items()}
+    sets = [name for name in SUITE if (name, base) in error]
     gains = {
         choice: {
-            name: 100 * (1 - error[name, choice] / error[name, "base"])
+            name: 100 * (1 - error[name, choice] / error[name, base])
             for name in sets
             if (name, choice) in error
         }
         for choice in CHOICES
     }
     gains = {choice: gain for choice, gain in gains.items() if gain}
+    if not gains:
+        return []
     cells = [
         [choice, *(f"{gain[n]:+.1f}" if n in gain else "" for n in sets),
          f"{fmean(gain.values()):+.1f}"]
         for choice, gain in gains.items()
     ]  # fmt: skip
-    metrics = {
-        row["set"]: (row["metric"], row["bagged"]) for row in rows if row["choice"] == "base"
-    }
-    base = ", ".join(f"{name} {metrics[name][0]} {metrics[name][1]:.3f}" for name in sets)
+    told = ", ".join(f"{name} {metric[name]} {reached[name, base]:.3f}" for name in sets)
+    seeds = len({row["seed"] for row in rows})
+    drawn = "seed 0: one run a cell" if seeds == 1 else f"up to {seeds} seeds a cell"
     notes = [
-        f"{FOLDS} outer folds, {MEMBERS} members each, rule `bagged`, seed 0: one run a cell, so "
+        f"{FOLDS} outer folds, {members} members each, rule `bagged`, {drawn}, so "
         "that differences of a few percent on one set are noise. Blank: not measured.",
-        f"The base: {base}.",
+        f"The {base}: {told}.",
     ]
     left_out = []
     for name in sets:
@@ -250,9 +296,9 @@ def recipe_grids(rows: list[dict[str, Any]]) -> list[Grid]:
         left_out.append([name, best, f"{others[best]:+.1f}", f"{gains[best][name]:+.1f}"])
     columns = ["choice", *sets, "mean"]
     return [
-        Grid("Less error than the base, in percent, by choice and set", columns, cells, notes),
+        Grid(f"Less error than the {base}, in percent, by choice and set", columns, cells, notes),
         Grid(
-            "The choice by all other sets, and what it is worth on the set left out",
+            f"The choice by all other sets, and what it is worth on the set left out ({base})",
             ["set", "chosen by the others", "gain there", "gain here"],
             left_out,
         ),
