@@ -28,7 +28,7 @@ from lgan.train.stack import stack
 AXES = {
     "comb": ("deepsets", "linear"),
     "fusion": ("concat", "sum", "mean", "gate"),
-    "readout": ("sum", "mean", "max"),
+    "readout": ("sum", "mean", "max", "squashed"),
     "residual": (False, True),
     "branches": ("both", "target", "neighbour"),
     "include_input": (False, True),

@@ -11,6 +11,7 @@ REDUCE = {
     "sum": lambda rows: rows.sum(0),
     "mean": lambda rows: rows.mean(0),
     "max": lambda rows: rows.amax(0),
+    "squashed": lambda rows: rows.sum(0).asinh(),
 }
 
 

@@ -239,7 +239,7 @@ ClassWeight = Annotated[
 def _readouts(name: str | None) -> str | None:
     try:
         return name and "+".join(
-            known(each, ("sum", "mean", "max"), "read-out") for each in name.split("+")
+            known(each, ("sum", "mean", "max", "squashed"), "read-out") for each in name.split("+")
         )
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error

@@ -47,8 +47,8 @@ class LGAN(nn.Module):
         directed: Read the direction of arcs, see :class:`LGANConv`.
         graph_dim: Features ``graph_x`` of a whole graph, joined behind the read-out, see
             :class:`lgan.nn.graph_block.GraphBlock`.
-        readout: ``"sum"``, ``"mean"`` or ``"max"`` over the nodes of a graph, or several of them
-            side by side, such as ``"sum+mean"``.
+        readout: ``"sum"``, ``"mean"``, ``"max"`` or ``"squashed"`` (``asinh`` of the sum) over the
+            nodes of a graph, or several of them side by side, such as ``"sum+mean"``.
         head_layers: Linear maps behind the read-out, with ReLU between them: 1 is a linear
             classifier, 2 makes the read-out a DeepSets function, an MLP of a sum.
         dropout: Share of the input of every map behind the read-out that is dropped.

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from lgan import ops
 
-Readout = Literal["sum", "mean", "max"]
+Readout = Literal["sum", "mean", "max", "squashed"]
 
 
 def check_readout(name: str) -> None:
@@ -33,7 +33,8 @@ def readout_names(name: str) -> tuple[Readout, ...]:
 
 
 def readout(x: Tensor, ptr: Tensor, multiplicity: Tensor, reduce: Readout) -> Tensor:
-    """Sum, mean or maximum over the nodes of each graph, twins counted as often as they are.
+    """Sum, mean, maximum or squashed sum over the nodes of each graph, twins counted as often as
+    they are.
 
     Args:
         x: Node representations, graph after graph.
@@ -46,8 +47,13 @@ def readout(x: Tensor, ptr: Tensor, multiplicity: Tensor, reduce: Readout) -> Te
     """
     if reduce == "max":
         return ops.segment_max(x, ptr)
-    total = ops.segment_sum(x, multiplicity, ptr)
-    return _mean(total, ptr, multiplicity) if reduce == "mean" else total
+    return _from_sum(ops.segment_sum(x, multiplicity, ptr), ptr, multiplicity, reduce)
+
+
+def _from_sum(total: Tensor, ptr: Tensor, multiplicity: Tensor, reduce: Readout) -> Tensor:
+    if reduce == "mean":
+        return _mean(total, ptr, multiplicity)
+    return total.asinh() if reduce == "squashed" else total
 
 
 def _mean(total: Tensor, ptr: Tensor, multiplicity: Tensor) -> Tensor:
@@ -63,13 +69,13 @@ def skip_cat(
 
     That is the read-out of their concatenation, without building it.
     """
-    summed = not {"sum", "mean"}.isdisjoint(reduce)
+    summed = any(how != "max" for how in reduce)
     sums = [ops.segment_sum(level, multiplicity, ptr) for level in levels] if summed else []
     parts: list[Tensor] = []
     for how in reduce:
         if how == "max":
             parts += [ops.segment_max(level, ptr) for level in levels]
         else:
-            parts += sums if how == "sum" else [_mean(s, ptr, multiplicity) for s in sums]
+            parts += [_from_sum(total, ptr, multiplicity, how) for total in sums]
     models = parts[-1].shape[:-2]  # the input is the same for all models
     return torch.cat([part.expand(*models, -1, -1) for part in parts], -1)
