@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from lgan.data import DATASETS
-from lgan.experiment import default_options, settings_for
+from lgan.experiment import UNLABELLED, default_options, settings_for
 from lgan.train import TrainConfig
 from lgan.zoo import MODELS, KernelSpec, NetworkSpec
 
@@ -97,8 +97,9 @@ def row_name(model: str, settings: dict[str, Any]) -> str:
     """
     code = settings.get("pair_code") or "none"
     coded = model in MODELS and "pair_code" in MODELS[model].defaults
-    name = model if code == "none" or coded else f"{model} + {code}"
     recipe = settings.get("recipe", "paper")
+    coded |= recipe == "default" and code == UNLABELLED["pair_code"]
+    name = model if code == "none" or coded else f"{model} + {code}"
     return name if recipe == "paper" else f"{name} ({recipe} recipe)"
 
 

@@ -249,7 +249,7 @@ Readout = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="How node values are combined: sum, mean or max, or several, such as sum+mean.",
+        help="How node values are combined: sum, mean, max or squashed, or several: sum+mean.",
         callback=_readouts,
     ),
 ]

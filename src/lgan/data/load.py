@@ -4,7 +4,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ class UnionOptions:
     pair_code: str = "none"
     lift: Lift | None = None
     graph_features: tuple[str, ...] = ()
+    unlabelled_code: str | None = None  # the pair code where nodes tell no more than their degree
 
     def key(self, name: str, file: Path | None = None, asked: str = "") -> str:
         """The name of the cache of a set with these options."""
@@ -45,6 +46,8 @@ class UnionOptions:
         known |= {"edge_features": self.edge_features} if self.edge_features != "none" else {}
         known |= {"triangles": False} if not self.triangles else {}
         known |= {"pair_code": self.pair_code} if self.pair_code != "none" else {}
+        other = self.unlabelled_code not in (None, self.pair_code)
+        known |= {"unlabelled_code": self.unlabelled_code} if other else {}
         known |= {"lift": self.lift.key} if self.lift is not None else {}
         known |= {"graph_features": list(self.graph_features)} if self.graph_features else {}
         known |= {"asked": asked} if asked else {}
@@ -212,6 +215,8 @@ def encoded(
         triangles=options.triangles,
         pair_code=options.pair_code,
     )
+    if options.unlabelled_code not in (None, options.pair_code) and union.only_degrees:
+        union = replace(union, lines=union.lines.coded(options.unlabelled_code))
     return union if lift is None else union.lifted(lift, progress)
 
 

@@ -1,7 +1,7 @@
 """Experiments by name: a model on a data set, with all settings resolved."""
 
 from lgan.experiment.reading import Reading
-from lgan.experiment.recipes import RECIPES
+from lgan.experiment.recipes import RECIPES, UNLABELLED
 from lgan.experiment.run import (
     factory,
     network_spec,
@@ -16,6 +16,7 @@ from lgan.experiment.source import ReadSource, prepare, stored_model
 
 __all__ = [
     "RECIPES",
+    "UNLABELLED",
     "ReadSource",
     "Reading",
     "Settings",

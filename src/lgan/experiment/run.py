@@ -90,6 +90,9 @@ def factory(settings: Settings, union: Graphs) -> Callable[[], nn.Module]:
 def with_data_options(settings: Settings, union: Graphs) -> Settings:
     """The same settings with the options that the data set decides, where they were not given."""
     settings = replace(settings, training=settings.training.sized(union.num_graphs))
+    if settings.unlabelled and isinstance(union, GraphUnion) and union.only_degrees:
+        options = {**settings.options, **settings.unlabelled}
+        settings = replace(settings, options=options, unlabelled={})
     from_data = network_spec(settings.model).data_options
     if from_data is None:
         return settings

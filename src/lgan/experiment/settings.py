@@ -2,12 +2,12 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from lgan.catalogue import DATASETS, known
 from lgan.data.graph_features import feature_list
-from lgan.experiment.recipes import RECIPES
+from lgan.experiment.recipes import RECIPES, UNLABELLED
 from lgan.experiment.tuned import TUNED
 from lgan.train import TrainConfig
 from lgan.zoo import MODELS, KernelSpec, NetworkSpec, model_spec
@@ -39,6 +39,7 @@ class Settings:
         edge_features: Features of edges; ``none`` where the model reads none.
         graph_features: Features of whole graphs, see :class:`lgan.data.GraphFeatures`.
         recipe: The recipe that what was not given comes from.
+        unlabelled: Options in place of these where nodes tell no more than their degree.
     """
 
     model: str
@@ -51,6 +52,7 @@ class Settings:
     edge_features: str = "none"
     graph_features: tuple[str, ...] = ()
     recipe: str = "paper"
+    unlabelled: dict[str, Any] = field(default_factory=dict)
 
     @property
     def pair_code(self) -> str:
@@ -144,6 +146,11 @@ def settings_for(model: str, dataset: str, *, recipe: str | None = None, **given
         edge_features=str(chosen["edge_features"]),
         graph_features=told,
         recipe=recipe,
+        unlabelled={
+            key: value
+            for key, value in UNLABELLED.items()
+            if recipe == "default" and key in options and key not in given
+        },
     )
 
 

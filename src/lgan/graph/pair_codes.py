@@ -202,7 +202,7 @@ def _apart(pair_index: Tensor, level: str, k: Tensor) -> Tensor:
     from lgan.graph.pair_codes_numba import closed_lists, count_claws
 
     pairs = pair_index.cpu().long()
-    degree = torch.repeat_interleave(_degree(pairs, k), k).numpy()
+    degree = torch.repeat_interleave(class_degree(pairs, k), k).numpy()
     _refuse_claws(degree)
     if level in RADIUS:
         refuse_dense(degree)
@@ -219,8 +219,8 @@ def _apart(pair_index: Tensor, level: str, k: Tensor) -> Tensor:
     return codes.to(pair_index.device)
 
 
-def _degree(pairs: Tensor, k: Tensor) -> Tensor:
-    """The degree of a node of each class."""
+def class_degree(pairs: Tensor, k: Tensor) -> Tensor:
+    """The degree of a node of each class, by the pairs of classes and their sizes."""
     u, v = pairs
     degree = torch.zeros_like(k).index_add_(0, u, k[v])
     degree.index_add_(0, v, torch.where(u == v, 0, k[u]))

@@ -14,6 +14,7 @@ from lgan.graph.checks import check_cells, check_lines_in_graphs, check_pairs, c
 from lgan.graph.edge_features import EdgeFeatures
 from lgan.graph.edges import check_integers
 from lgan.graph.ego_lines import FIELDS, EgoLines
+from lgan.graph.pair_codes import class_degree
 from lgan.graph.segments import concat_ranges, lengths_to_ptr
 from lgan.graph.union_checks import (
     check_edge_features,
@@ -256,6 +257,23 @@ class GraphUnion:
     def edge_directed(self) -> bool:
         """Whether the edges have a direction."""
         return self.lines.edge_directed
+
+    @cached_property
+    def only_degrees(self) -> bool:
+        """Whether nodes tell no more than their degree, and edges tell nothing.
+
+        Example:
+            >>> import lgan
+            >>> lgan.load("triangles").only_degrees
+            True
+        """
+        if self.num_edge_features or self.edge_directed or self.x.dim() != 1:
+            return False
+        lines = self.lines
+        degree = class_degree(lines.pair_index.long(), lines.multiplicity.long())
+        told = self.x.new_zeros(int(degree.max()) + 1 if len(degree) else 0)
+        told[degree] = self.x
+        return bool((told[degree] == self.x).all())
 
     @cached_property
     def known_task(self) -> Task:
