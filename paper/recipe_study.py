@@ -293,7 +293,7 @@ def _round(rows: list[dict[str, Any]], members: int) -> list[Grid]:
         others = {
             choice: fmean(value for other, value in gain.items() if other != name)
             for choice, gain in gains.items()
-            if name in gain and len(gain) > FEWEST and "gin" not in choice
+            if name in gain and len(gain) >= FEWEST and "gin" not in choice
         }
         best = max(others, key=lambda choice: others[choice])
         left_out.append([name, best, f"{others[best]:+.1f}", f"{gains[best][name]:+.1f}"])
