@@ -1,9 +1,22 @@
+from functools import partial
+
 import pytest
 import torch
+from torch import nn
 
 from lgan import LGAN
-from lgan.train.stack import stack, unstack
+from lgan.train.stack import drawn, drawn_together, stack, unstack
+from lgan.zoo import MODELS, NetworkSpec
 from stacks import build_stack
+
+NETWORKS = {name: spec.build for name, spec in MODELS.items() if isinstance(spec, NetworkSpec)}
+EVERYTHING = partial(
+    LGAN, residual=True, pair_code="full", edge_dim=(2, 3), fusion="gate", norm="layer",
+    directed=True, graph_dim=2, head_layers=2, dropout=0.5, num_layers=2,
+)  # fmt: skip
+# Building these draws some weights twice.
+BUILT_ANEW = ("dcnn", "patchy-san", "ppgn", "1-2-3-gnn", "cwn")
+WITH_ALL = partial(NETWORKS["gin"], norm="layer", edge_dim=2, graph_dim=3, dropout=0.5, eps=True)
 
 
 def _same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
@@ -66,3 +79,71 @@ def test_global_generator_is_left_alone():
     torch.manual_seed(5)
     build_stack(lambda: LGAN(3, 4, 2), [1, 2])
     assert torch.equal(torch.rand(3), expected)
+
+
+def _counted(build):
+    """A factory of small models that notes its calls."""
+    calls = []
+
+    def factory():
+        calls.append(1)
+        return build(3, 4, 2)
+
+    return factory, calls
+
+
+@pytest.mark.parametrize(
+    "build", [*NETWORKS.values(), EVERYTHING, WITH_ALL], ids=[*NETWORKS, "everything", "gin-all"]
+)
+def test_models_drawn_together_have_the_bits_of_those_drawn_one_by_one(build):
+    factory, calls = _counted(build)
+    seeds = [5, 2**62 + 1, 5, 0]
+    together = drawn_together([factory] * 4, seeds)
+    built = len(calls)
+    one_by_one = build_stack(factory, seeds)
+    assert _same(together.state_dict(), one_by_one.state_dict())
+    assert str(together) == str(one_by_one)
+    assert built == (4 if build in map(NETWORKS.get, BUILT_ANEW) else 2)
+
+
+class _Odd(nn.Module):
+    """Draws something else when asked again."""
+
+    def __init__(self, *_):
+        super().__init__()
+        self.first, self.second = (nn.Parameter(torch.rand(3)) for _ in range(2))
+
+    def nothing(self):
+        pass
+
+    def one_of_two(self):
+        nn.init.uniform_(self.second)
+        nn.init.uniform_(self.second)
+
+    def another_order(self):
+        nn.init.uniform_(self.second)
+        nn.init.uniform_(self.first)
+
+    def elsewhere(self):
+        self.first, self.second = (nn.Parameter(torch.rand(3)) for _ in range(2))
+
+
+@pytest.mark.parametrize("wrong", ["nothing", "one_of_two", "another_order", "elsewhere"])
+def test_a_model_that_draws_otherwise_when_asked_again_is_built(wrong, monkeypatch):
+    monkeypatch.setattr(_Odd, "reset_parameters", getattr(_Odd, wrong), raising=False)
+    factory, calls = _counted(_Odd)
+    together = drawn_together([factory] * 3, [1, 2, 3])
+    assert len(calls) == 3
+    assert _same(together.state_dict(), build_stack(factory, [1, 2, 3]).state_dict())
+
+
+def test_models_of_several_factories_are_each_its_own():
+    rates = [partial(LGAN, 3, 4, 2, num_layers=1, dropout=rate) for rate in (0.0, 0.5)]
+    chosen = [rates[1], rates[0], rates[1], rates[0]]
+    together = drawn_together(chosen, [1, 2, 3, 4])
+    expected = stack([drawn(f, s) for f, s in zip(chosen, [1, 2, 3, 4], strict=True)])
+    assert _same(together.state_dict(), expected.state_dict())
+    assert together.dropout.active
+    assert together.dropout.rate.tolist() == [0.5, 0.0, 0.5, 0.0]
+    with pytest.raises(ValueError, match="different shapes"):
+        drawn_together([rates[0], partial(LGAN, 3, 5, 2)], [1, 2])

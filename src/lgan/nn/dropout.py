@@ -31,6 +31,11 @@ class Dropout(nn.Module):
         self.active = rate > 0
         self.first_row = 0  # where the rows begin among those of a batch that processes share
 
+    def reset_parameters(self) -> None:
+        """Draw the seed anew, and count from the beginning."""
+        self.seed.random_(2**62)
+        self.passes.zero_()
+
     def forward(self, x: Tensor) -> Tensor:
         """Zero a share of the elements and scale up the rest, in training only."""
         if not self.training or not self.active:

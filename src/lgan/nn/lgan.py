@@ -134,6 +134,7 @@ class LGAN(nn.Module):
             conv.reset_parameters()  # type: ignore[operator]
         if self.graph_block is not None:
             self.graph_block.reset_parameters()
+        self.dropout.reset_parameters()
         for linear in self.mlp:
             linear.reset_parameters()  # type: ignore[operator]
         self.head.reset_parameters()

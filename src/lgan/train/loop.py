@@ -30,7 +30,7 @@ from lgan.train.evaluate import HeldOut
 from lgan.train.jobs import PER_MODEL_SETTINGS, Job, Variant
 from lgan.train.objective import Objective
 from lgan.train.snapshot import Snapshot
-from lgan.train.stack import drawn, stack
+from lgan.train.stack import drawn_together
 from lgan.train.state import RunState
 
 # Updates all models on a batch, the graphs each may see, their weights, and a factor of the rates.
@@ -86,27 +86,27 @@ def train_together(
     chosen = [variants[job.variant] for job in jobs]
     config = _shared_config(variants)
     device = device or union.device
-    models = [drawn(v.factory, job.seed) for v, job in zip(chosen, jobs, strict=True)]
-    if union.num_edge_features and getattr(models[0], "edge_dim", None) is None:
+    model = drawn_together([v.factory for v in chosen], [job.seed for job in jobs])
+    if union.num_edge_features and getattr(model, "edge_dim", None) is None:
         raise ValueError(
             f"The edges of {union.name or 'the data set'} have {union.num_edge_features} features "
-            f"and the model {type(models[0]).__name__} reads none. Build it with "
+            f"and the model {type(model).__name__} reads none. Build it with "
             "`edge_dim=union.num_edge_features`, or load with `edge_features='none'`."
         )
-    if union.edge_directed and not getattr(models[0], "directed", False):
+    if union.edge_directed and not getattr(model, "directed", False):
         raise ValueError(
             f"The edges of {union.name or 'the data set'} have a direction and the model "
-            f"{type(models[0]).__name__} does not read it. Build `lgan.LGAN` with `directed=True`, "
+            f"{type(model).__name__} does not read it. Build `lgan.LGAN` with `directed=True`, "
             "or load with `symmetrise=True`."
         )
-    if union.num_graph_features and getattr(models[0], "graph_dim", None) is None:
+    if union.num_graph_features and getattr(model, "graph_dim", None) is None:
         raise ValueError(
             f"{union.name or 'The data set'} has {union.num_graph_features} features of whole "
-            f"graphs and the model {type(models[0]).__name__} reads none. Build it with "
+            f"graphs and the model {type(model).__name__} reads none. Build it with "
             "`graph_dim=union.num_graph_features` (LGAN and GIN can), or load without "
             "`graph_features`."
         )
-    model = stack(models).to(device).train()
+    model = model.to(device).train()
     dtype = next(model.parameters()).dtype
     if _in_double(model, device):
         model.double()

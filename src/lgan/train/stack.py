@@ -1,12 +1,15 @@
 """Many models of one shape as a single module whose parameters have a leading axis."""
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from lgan.nn.dropout import Dropout
+
+T = TypeVar("T")
 
 
 def stack(models: Sequence[nn.Module]) -> nn.Module:
@@ -54,9 +57,65 @@ def model_view(together: nn.Module, index: int | slice) -> nn.Module:
 
 def drawn(factory: Callable[[], nn.Module], seed: int) -> nn.Module:
     """A model drawn with a seed; the global generator is left alone."""
+    return _under(seed, factory)
+
+
+def drawn_together(factories: Sequence[Callable[[], nn.Module]], seeds: Sequence[int]) -> nn.Module:
+    """What `stack` makes of models that were `drawn` one by one, bit for bit, and sooner.
+
+    Each factory builds two models. The others of the factory are the first, whose
+    `reset_parameters` is called under their seeds, if that made of the first what the second is;
+    if not, they are built as well, one after another.
+
+    Args:
+        factories: What builds every model ``[K]``; models of one factory name the same object.
+        seeds: The seed of every model ``[K]``.
+    """
+    places: dict[int, list[int]] = {}
+    for place, factory in enumerate(factories):
+        places.setdefault(id(factory), []).append(place)
+    firsts = [drawn(factories[own[0]], seeds[own[0]]) for own in places.values()]
+    together = stack(firsts)
+    rows = {
+        name: tensor.new_empty((len(seeds), *tensor.shape[1:]))
+        for name, tensor in together.state_dict().items()
+    }
+    for own, model in zip(places.values(), firsts, strict=True):
+        states = _states(model, factories[own[0]], [seeds[place] for place in own])
+        for place, state in zip(own, states, strict=True):
+            for name, row in rows.items():
+                row[place] = state[name]
+    for name, row in rows.items():
+        _assign(together, name, row)
+    return together
+
+
+def _states(
+    model: nn.Module, factory: Callable[[], nn.Module], seeds: Sequence[int]
+) -> Iterator[dict[str, Tensor]]:
+    """The states of the models of all seeds, the first being given; each until the next is asked
+    for.
+    """
+    state, reset = model.state_dict(), getattr(model, "reset_parameters", None)
+    yield state
+    for number, seed in enumerate(seeds[1:]):
+        if reset is not None:
+            _under(seed, reset)
+        if number == 0 or reset is None:
+            built = drawn(factory, seed).state_dict()
+            if any(not torch.equal(state[name], built[name]) for name in built):
+                reset = None
+        yield state if reset is not None else built
+
+
+def _under(seed: int, act: Callable[[], T]) -> T:
+    """What is done under a seed; the global generator is left alone."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return factory()
+        # `torch.manual_seed` also notes a call, with its stack, for every kind of device.
+        torch.default_generator.manual_seed(seed)
+        if torch.cuda.is_initialized():
+            torch.cuda.manual_seed_all(seed)
+        return act()
 
 
 def _assign(module: nn.Module, name: str, value: Tensor) -> None:

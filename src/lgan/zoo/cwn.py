@@ -92,7 +92,7 @@ class CWN(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
-        for module in (*self.layers, *self.dense, self.head):
+        for module in (*self.layers, *self.dense, self.dropout, self.head):
             module.reset_parameters()
 
     @eager

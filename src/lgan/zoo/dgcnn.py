@@ -81,7 +81,7 @@ class DGCNN(nn.Module):
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
         for module in self.modules():
-            if isinstance(module, Linear):
+            if isinstance(module, Linear | Dropout):
                 module.reset_parameters()
 
     @eager

@@ -86,6 +86,15 @@ class GIN(nn.Module):
         width = width * len(self.readout) + (0 if graph_dim is None else hidden_channels)
         self.head = Linear(width, out_channels)
 
+    def reset_parameters(self) -> None:
+        """Draw all weights anew."""
+        for layer in self.layers:
+            layer.reset_parameters()  # type: ignore[operator]
+        self.dropout.reset_parameters()
+        if self.graph_block is not None:
+            self.graph_block.reset_parameters()
+        self.head.reset_parameters()
+
     @eager
     def forward(self, data: Any) -> Tensor:
         """Outputs for every graph of a batch."""
@@ -128,11 +137,26 @@ class _GINLayer(nn.Module):
         self.conv.eps = nn.Parameter(eps) if train_eps else eps
         self.bias: nn.Parameter | None = None
         if norm != "batch":  # in which it would cancel
-            bound = 1 / math.sqrt(in_channels)
-            self.bias = nn.Parameter(torch.empty(1, out_channels).uniform_(-bound, bound))
+            self.bias = nn.Parameter(torch.empty(1, out_channels))
+            self._draw_bias()
         self.norm = norm_layer(norm, out_channels)
         self.out = Linear(out_channels, out_channels, bias=norm != "batch")
         self.out_norm = norm_layer(norm, out_channels)
+
+    def reset_parameters(self) -> None:
+        nn.init.zeros_(self.conv.eps)
+        self.lin.reset_parameters()
+        if self.edge is not None:
+            self.edge.reset_parameters()
+        self._draw_bias()
+        self.norm.reset_parameters()
+        self.out.reset_parameters()
+        self.out_norm.reset_parameters()
+
+    def _draw_bias(self) -> None:
+        if self.bias is not None:
+            bound = 1 / math.sqrt(self.lin.in_channels)
+            nn.init.uniform_(self.bias, -bound, bound)
 
     def forward(
         self, x: Tensor, edge_index: Tensor, weight: Tensor, edges: Tensor | None = None

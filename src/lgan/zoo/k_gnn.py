@@ -107,7 +107,7 @@ class KGNN(nn.Module):
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
         levels = (*self.convs, self.pairs, self.triples)
-        for module in (*levels, self.first, self.second, self.head):
+        for module in (*levels, self.first, self.dropout, self.second, self.head):
             module.reset_parameters()
 
     @eager
