@@ -32,6 +32,15 @@ def float64() -> Iterator[None]:
     torch.set_default_dtype(before)
 
 
+@pytest.fixture(scope="module")
+def local_ray() -> Iterator[None]:
+    """A Ray cluster of two cores on this machine, which this process is connected to."""
+    ray = pytest.importorskip("ray")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    yield
+    ray.shutdown()
+
+
 def _present(folder: Path) -> Path:
     if not folder.is_dir():
         pytest.skip(f"needs the offline mirror of real data: {folder} is missing")

@@ -26,7 +26,7 @@ OPTIONS = {
         "--report", "--gallery", "--device", "--seed",
     ],
     "data list": ["--json"],
-    "data prepare": [*SHARED, "--no-compress", "--shards", "--processes", "--output"],
+    "data prepare": [*SHARED, "--no-compress", "--shards", "--processes", "--ray", "--output"],
     "data info": [*SHARED, "--features", "--no-compress"],
 }  # fmt: skip
 

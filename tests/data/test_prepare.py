@@ -10,7 +10,7 @@ import time
 import pytest
 import torch
 
-from lgan.data import Shards, load, load_raw, prepare_shards, scaffolds
+from lgan.data import Shards, load, load_raw, prepare_shards, scaffolds, streamed_task
 from lgan.data import prepare as module
 from lgan.data.molecule_features import MoleculeFeatures
 
@@ -82,20 +82,20 @@ def test_graphs_are_read_again_as_they_were(table, tmp_path):
 
 
 def test_finished_shards_are_not_made_again(table, tmp_path, monkeypatch):
-    folder, make = tmp_path / "shards", module._make
+    folder, write = tmp_path / "shards", module._write_shard
 
-    def make_three(folder, plan, number, *rest):
+    def write_three(folder, plan, number, *rest):
         if number == 3:
             raise KeyboardInterrupt
-        make(folder, plan, number, *rest)
+        write(folder, plan, number, *rest)
 
-    monkeypatch.setattr(module, "_make", make_three)
+    monkeypatch.setattr(module, "_write_shard", write_three)
     with pytest.raises(KeyboardInterrupt):
         prepare_shards(table, folder, shards=6)
     # Tensors without the file that says they are whole are those of a process that was killed.
     (folder / "shard-00002.json").unlink()
     before = {p.name: p.stat().st_mtime_ns for p in folder.glob("*.safetensors")}
-    monkeypatch.setattr(module, "_make", make)
+    monkeypatch.setattr(module, "_write_shard", write)
     done = []
     prepare_shards(table, folder, shards=6, progress=lambda *rows: done.append(rows))
     after = {p.name: p.stat().st_mtime_ns for p in folder.glob("*.safetensors")}
@@ -162,11 +162,11 @@ def test_a_table_without_a_molecule_is_refused_with_its_reason(tmp_path):
      ([str(i / 7) for i in range(30)], "regression")],
 )  # fmt: skip
 def test_task_of_a_stream_is_that_of_the_column(tmp_path, cells, kind, monkeypatch):
-    monkeypatch.setattr(module, "MOST_CELLS", 12)
+    monkeypatch.setattr(streamed_task, "MOST_CELLS", 12)
     path = tmp_path / "t.csv"
     path.write_text("smiles,y\n" + "\n".join(f"C,{cell}" for cell in cells))
     table = module.open_table(path)
-    task, rows = module._streamed_task(table, ["y"], None)
+    task, rows = streamed_task.streamed_task(table, ["y"], None)
     assert (task.kind, rows) == (kind, len(cells))
     assert task == module.Task.infer({"y": cells})
 

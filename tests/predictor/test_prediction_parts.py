@@ -59,3 +59,22 @@ def test_a_part_that_fails_is_absent(table, tmp_path, predictor):
     assert [path.name for path in (tmp_path / "out").glob("part*")] == ["part-00000.csv"]
     with pytest.raises(ValueError, match="`parts` must be 1 or more"):
         module.predict_in_parts(predictor, table, tmp_path / "out", parts=0)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("local_ray")
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::FutureWarning")
+def test_parts_made_on_ray_are_those_made_here(table, tmp_path, predictor):
+    here = predict_in_parts(predictor, table, tmp_path / "here", parts=4)
+    there, told = tmp_path / "there", []
+    predict_in_parts(predictor, table, there, parts=4)
+    (there / "part-00001.csv").unlink()
+    (there / "part-00003.csv").unlink()
+    kept = (there / "part-00002.csv").stat().st_mtime_ns
+    done = predict_in_parts(
+        predictor, table, there, parts=4, ray="auto", progress=lambda *n: told.append(n)
+    )
+    assert [path.read_text() for path in done.paths] == [path.read_text() for path in here.paths]
+    assert (there / "part-00002.csv").stat().st_mtime_ns == kept
+    # After each part that Ray made and in the end: none was left to this process.
+    assert (len(told), told[-1]) == (3, (23, 23))

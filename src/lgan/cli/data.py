@@ -43,6 +43,7 @@ def prepare(
     compress: options.Compress = True,
     shards: options.Shards = None,
     processes: options.Processes = 1,
+    ray: options.Ray = None,
     output: options.ShardFolder = None,
     as_json: options.Json = False,
 ) -> None:
@@ -53,13 +54,15 @@ def prepare(
     Examples:
       lgan data prepare MUTAG
       lgan data prepare big.csv --target active --shards 64 --output big
+      lgan data prepare huge.parquet --shards 2000 --ray auto --output huge
     """
     data.check(source)
     if Path(source).exists():
-        _prepare_table(Path(source), data, pair_code, compress, shards, processes, output, as_json)
+        how = {"shards": shards, "processes": processes, "ray": ray}
+        _prepare_table(Path(source), data, pair_code, compress, how, output, as_json)
         return
-    if output is not None or shards is not None:
-        raise typer.BadParameter("`--shards` and `--output` are for tables of molecules.")
+    if (output, shards, ray) != (None, None, None):
+        raise typer.BadParameter("`--shards`, `--ray`, `--output` are for tables of molecules.")
     if source not in DATASETS:
         raise typer.BadParameter(f"{source} is read when it is needed: `lgan train {source}`.")
     _prepare_named(source, data.root, data.mirror, features, compress, as_json)
@@ -105,8 +108,7 @@ def _prepare_table(
     data: SourceOptions,
     pair_code: str | None,
     compress: bool,
-    shards: int | None,
-    processes: int,
+    how: dict[str, Any],
     output: Path | None,
     as_json: bool,
 ) -> None:
@@ -122,7 +124,7 @@ def _prepare_table(
         made = prepare_shards(
             path, folder, targets=reading.targets, task=reading.task, molecules=reading.molecules,
             smiles_column=reading.smiles_column, compress=compress, pair_code=pair_code or "none",
-            shards=shards, processes=processes, progress=progress,
+            progress=progress, **how,
         )  # fmt: skip
     facts: dict[str, Any] = {
         **made.counts,

@@ -162,7 +162,7 @@ Shards = Annotated[
 Processes = Annotated[int, typer.Option(min=1, metavar="N", help="Processes that read molecules.")]
 Ray = Annotated[
     str | None,
-    typer.Option(metavar="ADDRESS", help="Train on the workers of an existing Ray cluster."),
+    typer.Option(metavar="ADDRESS", help="Work on the machines of an existing Ray cluster."),
 ]
 Workers = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Workers that share every batch on Ray.")

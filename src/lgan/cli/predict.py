@@ -88,6 +88,7 @@ def predict(
             "absent; the same command goes on after an interruption.",
         ),
     ] = None,
+    ray: options.Ray = None,
     device: options.Device = "auto",
     root: options.Root = Path("data"),
     mirror: options.Mirror = None,
@@ -113,6 +114,8 @@ def predict(
         raise typer.BadParameter(f"`--output` must be a CSV file, but {output} is a folder.")
     if shards is not None and (nearest or embed):
         raise typer.BadParameter("`--nearest` and `--embed` do not go with `--shards`.")
+    if ray is not None and shards is None:
+        raise typer.BadParameter("`--ray` predicts in parts: add `--shards`.")
     place = choose_device(device)
 
     from lgan.predictor import load_model
@@ -126,7 +129,8 @@ def predict(
     if shards is not None:
         assert source is not None
         assert output is not None
-        _in_parts(predictor, Path(source), output, shards, smiles_column, on_error, as_json)
+        how = {"smiles_column": smiles_column, "on_error": on_error, "ray": ray}
+        _in_parts(predictor, Path(source), output, shards, how, as_json)
         return
     what = "molecules" if source is None else Path(source).name
     with reading_progress(what, doing="predicting") as progress:
@@ -170,18 +174,14 @@ def _in_parts(
     source: Path,
     folder: Path,
     parts: int,
-    smiles_column: str | None,
-    on_error: str,
+    how: dict[str, Any],
     as_json: bool,
 ) -> None:
     """Predict a table of any size part by part."""
     from lgan.predictor.prediction_parts import predict_in_parts
 
     with row_progress(f"predicting {source.name}") as progress:
-        done = predict_in_parts(
-            predictor, source, folder, parts=parts, smiles_column=smiles_column,
-            on_error=on_error, progress=progress,
-        )  # fmt: skip
+        done = predict_in_parts(predictor, source, folder, parts=parts, progress=progress, **how)
     if as_json:
         print_json({"rows": done.rows, "parts": [str(path) for path in done.paths]})
         return

@@ -8,9 +8,6 @@ import typer
 
 from lgan._optional import require
 
-# How often lost workers are replaced before a run is given up.
-RESTARTS = 100
-
 
 def train_on_ray(words: list[str], address: str, *, workers: int, gpus: bool, output: Path) -> None:
     """Run a training command in several workers of an existing cluster, which train as one.
@@ -25,14 +22,13 @@ def train_on_ray(words: list[str], address: str, *, workers: int, gpus: bool, ou
         gpus: Whether each takes a GPU.
         output: Where the run is kept.
     """
-    ray, train, torch = map(require, ("ray", "ray.train", "ray.train.torch"))
+    from lgan.data.ray_tasks import RESTARTS, ray_cluster
+
+    train, torch = map(require, ("ray.train", "ray.train.torch"))
     told = output.absolute() / ".ray" / "refused"
     told.parent.mkdir(parents=True, exist_ok=True)
     told.unlink(missing_ok=True)
-    connected = not ray.is_initialized()
-    if connected:
-        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-    try:
+    with ray_cluster(address):
         torch.TorchTrainer(
             _run,
             train_loop_config={"words": words, "folder": str(Path.cwd()), "told": str(told)},
@@ -43,9 +39,6 @@ def train_on_ray(words: list[str], address: str, *, workers: int, gpus: bool, ou
                 failure_config=train.FailureConfig(max_failures=RESTARTS),
             ),
         ).fit()
-    finally:
-        if connected:
-            ray.shutdown()
     if told.is_file():
         raise ValueError(told.read_text(encoding="utf-8"))
 

@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +19,15 @@ from lgan.data.molecule_features import MoleculeFeatures
 from lgan.data.molecule_graphs import molecule_graphs
 from lgan.data.molecule_tables import choose_structures, choose_targets, molecules_of_blocks
 from lgan.data.raw import RawGraphs
+from lgan.data.ray_tasks import on_ray
 from lgan.data.shards import FORMAT, MANIFEST, ShardFile, Shards, column_encoders, save_shard
-from lgan.data.tables import Table, TableBlock, open_table
+from lgan.data.streamed_task import streamed_task
+from lgan.data.tables import TableBlock, open_table
 from lgan.task import Task
-from lgan.task.cells import TargetColumn
 
 PLAN = "plan.json"
 # A shard is made in memory: so many rows of it take about 500 MiB.
 MOST_ROWS = 100_000
-# Different cells of a target beyond which numbers are no classes, and text is none either.
-MOST_CELLS = 100_000
 
 
 def prepare_shards(
@@ -43,6 +42,7 @@ def prepare_shards(
     pair_code: str = "none",
     shards: int | None = None,
     processes: int = 1,
+    ray: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Shards:
     """Read a table of molecules of any size into a folder of shards.
@@ -63,11 +63,14 @@ def prepare_shards(
         pair_code: Structural code of the pairs.
         shards: Number of shards, of 100,000 rows at most; as few as that allows unless given.
         processes: How many processes work, this one included.
+        ray: Address of a Ray cluster whose cores make the shards, while this process reads the
+            table; the folder must be one that all its machines see under the same name.
         progress: Called with the rows done so far and all rows.
     """
     folder, told = Path(folder), progress or (lambda done, rows: None)
-    if processes < 1:
-        raise ValueError(f"`processes` must be 1 or more, got {processes}.")
+    if processes < 1 or (ray is not None and processes > 1):
+        least = "1 or more" if ray is None else "left out with `ray`, which takes all cores it has"
+        raise ValueError(f"`processes` must be {least}, got {processes}.")
     features = molecules or MoleculeFeatures()
     asked = {
         "source": str(Path(source).resolve()),
@@ -84,7 +87,12 @@ def prepare_shards(
         told(_rows_done(folder, plan), plan["rows"])
         helpers = [_helper(folder) for _ in range(min(processes, plan["shards"]) - 1)]
         try:
-            _work(folder, plan, told)
+            if ray is None:
+                _work(folder, plan, told)
+            else:
+                shared = (folder.resolve(), plan)
+                for _ in on_ray(ray, _make, _missing(folder, plan), shared=shared):
+                    told(_rows_done(folder, plan), plan["rows"])
             # What a helper left that broke down, or what a process elsewhere has in hand.
             _work(folder, plan, told, wait=True, processes=2)
         finally:
@@ -136,7 +144,7 @@ def _plan(source: Path, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
         table = open_table(source)
         structures = choose_structures(table.names, asked["smiles_column"])
         chosen = choose_targets(table.names, structures, asked["targets"])
-        task, rows = _streamed_task(table, chosen, asked["task"])
+        task, rows = streamed_task(table, chosen, asked["task"])
         least = -(-rows // MOST_ROWS)
         shards = asked["shards"] or least
         if shards < least:
@@ -159,34 +167,6 @@ def _plan(source: Path, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
         return plan
 
 
-def _streamed_task(table: Table, names: Sequence[str], kind: str | None) -> tuple[Task, int]:
-    """The task of target columns, and the number of rows, in one pass and bounded memory.
-
-    Different cells say all there is to know, and whether any of them occurs twice.
-    """
-    cells: dict[str, dict[str, None]] = {name: {} for name in names}
-    twice: dict[str, str] = {}
-    rows = 0
-    for block in table.blocks():
-        rows += len(block)
-        for name, known in cells.items():
-            column = TargetColumn.read(name, block.columns[name], block.first)
-            for text, number in zip(column.texts, column.numbers.tolist(), strict=True):
-                if text in known:
-                    twice[name] = text
-                elif text is not None and (len(known) < MOST_CELLS or number != number):
-                    known[text] = None
-            if len(known) > MOST_CELLS:
-                raise ValueError(
-                    f"The target {name!r} must be a number or a class, got more than "
-                    f"{MOST_CELLS:,} different texts. Choose another target."
-                )
-    if not rows:
-        raise ValueError(f"{table.path} must have a row, got none below its columns.")
-    columns = {name: [*known, *filter(None, [twice.get(name)])] for name, known in cells.items()}
-    return Task.infer({n: column or [None] * rows for n, column in columns.items()}, kind), rows
-
-
 def _work(
     folder: Path,
     plan: dict[str, Any],
@@ -204,24 +184,42 @@ def _work(
         wait: Wait for shards that another process is making, and make them where it gives up.
         processes: Processes that read molecules; with two or more one that breaks down is found.
     """
+    for number, block in _missing(folder, plan):
+        _make(folder, plan, number, block, wait=wait, processes=processes)
+        told(_rows_done(folder, plan), plan["rows"])
+
+
+def _missing(folder: Path, plan: dict[str, Any]) -> Iterator[tuple[int, TableBlock]]:
+    """The numbers and rows of the shards that are not there when their turn comes."""
     if all(_told(folder, number).is_file() for number in range(plan["shards"])):
         return
     separator = None if plan["separator"] in (None, " ") else plan["separator"]
     table = open_table(plan["asked"]["source"], encoding=plan["encoding"], separator=separator)
     for block in table.blocks(plan["rows_per_shard"]):
         number = block.first // plan["rows_per_shard"]
-        if _told(folder, number).is_file():
-            continue
-        with locked(_path(folder, number), wait=wait) as mine:
-            if mine and not _told(folder, number).is_file():
-                _make(folder, plan, number, block, processes)
-        told(_rows_done(folder, plan), plan["rows"])
+        if not _told(folder, number).is_file():
+            yield number, block
 
 
 def _make(
+    folder: Path,
+    plan: dict[str, Any],
+    number: int,
+    block: TableBlock,
+    *,
+    wait: bool = False,
+    processes: int = 1,
+) -> None:
+    """Make one shard, unless somebody has made it or, without ``wait``, is making it."""
+    with locked(_path(folder, number), wait=wait) as mine:
+        if mine and not _told(folder, number).is_file():
+            _write_shard(folder, plan, number, block, processes)
+
+
+def _write_shard(
     folder: Path, plan: dict[str, Any], number: int, block: TableBlock, processes: int
 ) -> None:
-    """Make one shard: its tensors, and then the file beside them that says it is whole."""
+    """Write one shard: its tensors, and then the file beside them that says it is whole."""
     path, asked = _path(folder, number), plan["asked"]
     features = MoleculeFeatures.from_json(asked["molecules"])
     task = Task.from_json(plan["task"])

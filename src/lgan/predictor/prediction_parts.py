@@ -1,13 +1,14 @@
 """Predictions of a table of any size: a folder of parts, each whole or absent."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 from lgan.data import locked, replaced
-from lgan.data.tables import BLOCK, open_table
+from lgan.data.ray_tasks import on_ray
+from lgan.data.tables import BLOCK, Table, TableBlock, open_table
 from lgan.predictor.prediction_rows import PredictionRows
 from lgan.predictor.predictor import Predictor
 from lgan.train.tensor_file import checksum
@@ -36,6 +37,7 @@ def predict_in_parts(
     parts: int,
     smiles_column: str | None = None,
     on_error: str = "skip",
+    ray: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> PredictedParts:
     """Predict a table of molecules into a folder of CSV files.
@@ -50,6 +52,9 @@ def predict_in_parts(
         parts: How many parts to make, or fewer where the rows do not suffice.
         smiles_column: The column that holds the molecules.
         on_error: ``skip`` keeps rows that cannot be read, with the reason; ``raise`` stops.
+        ray: Address of a Ray cluster whose cores, or GPUs where the model is on one, predict, while
+            this process reads the table; the folder must be one that all its machines see under the
+            same name.
         progress: Called with the rows done so far, by all processes, and all rows.
     """
     if parts < 1:
@@ -66,23 +71,51 @@ def predict_in_parts(
         "rows per part": each,
     })  # fmt: skip
     paths = [folder / f"part-{number:05d}.csv" for number in range(-(-table.rows // each))]
-    for wait in (False, True):  # then what others have in hand, or gave up
+    shared = (predictor, table, smiles_column, on_error)
+
+    def missing() -> Iterator[tuple[Path, Iterable[TableBlock]]]:
         if all(path.is_file() for path in paths):
-            break
+            return
         for number, blocks in groupby(table.blocks(size), lambda block: block.first // each):
-            path = paths[number]
-            if not path.is_file():
-                with locked(path, wait=wait) as mine:
-                    if mine and not path.is_file():
-                        found = PredictionRows.of_blocks(
-                            predictor, table, blocks, smiles_column=smiles_column, on_error=on_error
-                        )
-                        for _ in found.written(path):
-                            pass
-            if progress is not None:
-                done = sum(path.is_file() for path in paths)
-                progress(min(done * each, table.rows), table.rows)
+            if not paths[number].is_file():
+                yield paths[number], blocks
+
+    def tell() -> None:
+        if progress is not None:
+            done = sum(path.is_file() for path in paths)
+            progress(min(done * each, table.rows), table.rows)
+
+    if ray is not None:
+        gpus = int(next(predictor.network.parameters()).is_cuda)
+        held = ((path.resolve(), list(blocks)) for path, blocks in missing())
+        for _ in on_ray(ray, _make_part, held, shared=shared, gpus=gpus):
+            tell()
+    for wait in (False, True):  # then what others have in hand, or gave up
+        for path, blocks in missing():
+            _make_part(*shared, path, blocks, wait=wait)
+            tell()
+    tell()
     return PredictedParts(tuple(path for path in paths if path.is_file()), table.rows)
+
+
+def _make_part(
+    predictor: Predictor,
+    table: Table,
+    smiles_column: str | None,
+    on_error: str,
+    path: Path,
+    blocks: Iterable[TableBlock],
+    *,
+    wait: bool = False,
+) -> None:
+    """Write one part, unless somebody has written it or, without ``wait``, is writing it."""
+    with locked(path, wait=wait) as mine:
+        if mine and not path.is_file():
+            found = PredictionRows.of_blocks(
+                predictor, table, blocks, smiles_column=smiles_column, on_error=on_error
+            )
+            for _ in found.written(path):
+                pass
 
 
 def _check_plan(folder: Path, plan: dict[str, object]) -> None:
