@@ -66,7 +66,7 @@ def test_plot_draws_what_the_picture_holds():
 def test_every_picture_names_the_class_and_what_each_colour_means(picture):
     ax = plot(picture, Figure().add_subplot())
     blue, zero, red = words(ax)
-    assert zero == "0"
+    assert zero.startswith("0")
     dashed = ", dashed" if picture.molecule is None else ""
     assert blue == f"−{picture.scale.limit:.3g}\nfor not mutagenic{dashed}"
     assert red == f"+{picture.scale.limit:.3g}\nfor mutagenic"

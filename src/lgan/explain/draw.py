@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lgan._optional import require
 from lgan.data import replaced
-from lgan.explain.draw_molecule import molecule_png, molecule_svg
+from lgan.explain.draw_molecule import SEEN, molecule_png, molecule_svg
 from lgan.explain.layout import layout
 from lgan.explain.picture import Picture
 
@@ -213,5 +213,7 @@ def _add_colour_bar(picture: Picture, ax: Any, bar_ax: Any = None) -> None:
     bar = ax.figure.colorbar(shown, orientation="horizontal", **place)
     bar.outline.set_visible(False)
     dashed = "" if picture.molecule is not None else ", dashed"
-    words = (f"−{limit:.3g}\n{picture.blue}{dashed}", "0", f"+{limit:.3g}\n{picture.red}")
+    # Where bonds are coloured behind their lines, those of almost no score are left white.
+    zero = "0" if picture.molecule is None else f"0\nwhite: below {SEEN * limit:.1g}"
+    words = (f"−{limit:.3g}\n{picture.blue}{dashed}", zero, f"+{limit:.3g}\n{picture.red}")
     bar.set_ticks([-limit, 0, limit], labels=words, fontsize=8)

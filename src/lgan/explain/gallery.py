@@ -67,15 +67,18 @@ class GalleryItem:
     @property
     def change(self) -> str:
         """What all edges together do: red ones may be too few to turn a prediction."""
-        ends = (self.attribution.baseline_output, self.attribution.output)
-        start, end = (f"{value:+.2f}".replace("-", "−") for value in ends)
+        start, end = self.attribution.baseline_output, self.attribution.output
+        sign, numbers = "−" if end < start else "+", [f"{value:+.2f}" for value in (start, end)]
+        before, after = (text.replace("-", "−") for text in numbers)
+        parts = "edges" if self.picture.molecule is None else "bonds"
         names = {"log-odds": f"log-odds {self.picture.red}"}
         if self.is_number:
             names["number"] = self.classes[self.attribution.target]
         if self.attribution.against is not None:
             names["log-odds"] += f" against {self.classes[self.attribution.against]}"
         of = names.get(self.attribution.of, "output")
-        return f"{of}: {start} without edges, {end} with all"
+        change = f"{sign} {abs(end - start):.2f} by {parts}"
+        return f"{of}: {before} without {parts} {change} = {after}"
 
     @property
     def is_number(self) -> bool:

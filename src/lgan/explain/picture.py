@@ -1,5 +1,6 @@
 """What a picture of an explanation shows, as plain data; :mod:`lgan.explain.draw` draws it."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -110,11 +111,14 @@ class Picture:
     def notes(self) -> dict[int, str]:
         """What is written beside the strongest edges, so that a picture reads without colours.
 
-        A question mark says that members disagree on the sign.
+        A question mark says that members disagree on the sign. All have as many decimals, two
+        digits of the largest score of the scale.
         """
         best = [i for i in self.drawing_order[::-1][:NUMBERS]
                 if self.scale.weight(self.scores[i]) >= WRITTEN]  # fmt: skip
-        return {i: f"{self.scores[i]:+.2g}" + "?" * self.unsure(i) for i in best}
+        decimals = max(0, 1 - math.floor(math.log10(self.scale.limit))) if best else 0
+        written = {i: f"{self.scores[i]:+.{decimals}f}".replace("-", "−") for i in best}
+        return {i: text + "?" * self.unsure(i) for i, text in written.items()}
 
     @property
     def remark(self) -> str:
