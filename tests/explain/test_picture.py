@@ -98,7 +98,7 @@ def test_numbers_stand_beside_the_strongest_edges_and_members_that_disagree_are_
     )  # fmt: skip
     picture = Picture.of(scores)
     assert picture.spread == (0.5, 1.5, 0.0, 0.0)
-    assert picture.notes == {0: "+2.0", 1: "−1.0?"}  # the last is too weak to be written
+    assert picture.notes == {0: "+2.0", 1: "-1.0?"}  # the last is too weak to be written
     assert replace(picture, numbers=True).remark == "?: members disagree on the sign"
     assert replace(picture, numbers=True).on_scale(Scale(9.0)).remark == ""
     assert not Picture.of(replace(scores, members=1)).unsure(1)

@@ -117,8 +117,7 @@ class Picture:
         best = [i for i in self.drawing_order[::-1][:NUMBERS]
                 if self.scale.weight(self.scores[i]) >= WRITTEN]  # fmt: skip
         decimals = max(0, 1 - math.floor(math.log10(self.scale.limit))) if best else 0
-        written = {i: f"{self.scores[i]:+.{decimals}f}".replace("-", "−") for i in best}
-        return {i: text + "?" * self.unsure(i) for i, text in written.items()}
+        return {i: f"{self.scores[i]:+.{decimals}f}" + "?" * self.unsure(i) for i in best}
 
     @property
     def remark(self) -> str:
