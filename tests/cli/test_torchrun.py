@@ -55,9 +55,10 @@ def test_a_state_goes_on_with_any_number_of_processes(folder):
     begun = start(2, folder, "--output", "other")
     while not list((folder / "other").glob("state-*.safetensors")):
         time.sleep(0.05)
-    for process in [*psutil.Process(begun.pid).children(), psutil.Process(begun.pid)]:
-        process.kill()
+    workers = psutil.Process(begun.pid).children()
+    begun.kill()
     begun.wait()
+    assert psutil.wait_procs(workers, timeout=30)[1] == []  # whoever is left would hold the folder
     assert start(1, folder, "--output", "other", "--resume").wait(300) == 0
     torch.testing.assert_close(
         held_out(folder / "other"), held_out(folder / "two"), atol=1e-5, rtol=0

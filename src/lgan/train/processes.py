@@ -1,8 +1,10 @@
 """Several processes that train as one: how they find each other."""
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Thread
 
 import torch
 from torch import distributed
@@ -22,6 +24,8 @@ def joined() -> Iterator[bool]:
     if "WORLD_SIZE" not in os.environ and not distributed.is_initialized():
         yield True
         return
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        _end_without(os.getppid())
     if distributed.is_initialized() or os.environ["WORLD_SIZE"] == "1":
         with together.sharing():
             yield together.rank() == 0
@@ -36,3 +40,16 @@ def joined() -> Iterator[bool]:
             distributed.barrier()  # whoever is ready early waits for files to be written
     finally:
         distributed.destroy_process_group()
+
+
+def _end_without(launcher: int) -> None:
+    """End this process when torchrun is gone: it would hold the folder of the run, or wait for the
+    other processes, and nobody would stop it.
+    """
+
+    def watch() -> None:
+        while os.getppid() == launcher:
+            time.sleep(1)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
