@@ -67,7 +67,7 @@ BENCHMARKS: dict[str, BenchmarkSpec] = {
         molecule_training, "Training on molecules and predicting them, beside chemprop", "cpu"
     ),
     "scale": BenchmarkSpec(
-        scale, "A table ten times as large in shards, and training by two processes", "cpu"
+        scale, "Costs of shards and processes at three sizes, beside memory and one process", "any"
     ),
     "scaling": BenchmarkSpec(scaling, "Time and memory of a layer against size", "any"),
     "large": BenchmarkSpec(large, "One large power-law graph beside scipy and igraph", "cpu"),

@@ -1,166 +1,204 @@
-"""Shards and processes: preparing a large table, an epoch of its shards, and an epoch by two."""
+"""Shards and processes: what they cost at three sizes, beside one process and beside memory."""
 
 import csv
-import json
+import os
 import sys
-import time
-from functools import partial
+from dataclasses import dataclass
 from itertools import chain, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import torch
 
 from benchmarks.config import BenchConfig
 from benchmarks.molecules import molecule_file
 from benchmarks.row import Bar, Row
+from benchmarks.shuffle import shuffle_quality
 from benchmarks.watched import Measured, measured
-from lgan.data import Shards, prepare_shards
-from lgan.data.sharded_union import Graphs, ShardedUnion
-from lgan.nn import LGAN
-from lgan.train import TrainConfig, train_ensemble
-from lgan.train.processes import joined
 
-TIMES, SHARDS, WINDOW = 10, 64, 8
+# HIV.csv in part, whole, and ten times over; in shards of equal size, of which there are then 64.
+SIZES = {"hundredth": 0.01, "tenth": 0.1, "once": 1, "many": 10}
+SHARDS, WINDOW = 64, 8
+EXCHANGED = (1 << 18, 1 << 21, 1 << 24)  # bytes
+WINDOWS = (1, 4, 8, 16, 64)
 MOST_MEMORY = 2 << 30
-THIS = ["-m", "benchmarks.scale"]
 
 
 def scale(config: BenchConfig) -> list[Row]:
-    """HIV.csv ten times over, in 64 shards; every figure from a process of its own.
-
-    Times are those inside the processes, without imports; an epoch is the second, when everything
-    is compiled. Processes have one thread each.
-    """
+    """Every figure from a process of its own, with one thread; times are those inside it."""
     with TemporaryDirectory(prefix="lgan-bench-") as made:
-        folder = Path(made)
-        once, many, number = _tables(config, folder)
-        rows = _preparing(config, folder, once, many, number)
-        return rows + _training(config, folder, number)
+        bench = _Bench(config, Path(made), _rows(config))
+        return [*bench.preparing(), *bench.training(), *bench.predicting(), *bench.shuffling()]
 
 
-def _preparing(config: BenchConfig, folder: Path, once: Path, many: Path, number: int) -> list[Row]:
-    runs: dict[str, Measured] = {}
-    for name, path, processes in (("small", once, 1), ("one", many, 1), ("two", many, 2)):
-        config.progress(f"preparing {path.name}, {processes} processes")
-        words = ["prepare", str(path), str(folder / name), str(processes)]
-        runs[name] = measured([sys.executable, *THIS, *words])
-    what = f"{number:,} molecules into shards"
-    least = min(MOST_MEMORY, 1.1 * runs["small"].memory)
-    return [
-        Row(
-            name="prepare, memory",
-            what=f"{what}, beside a tenth of them",
-            seconds=runs["one"].told["seconds"],
-            memory=runs["one"].memory,
-            peer_memory=runs["small"].memory,
-            bar=Bar("memory", least),
-        ),
-        Row(
-            name="prepare, two processes",
-            what=what,
-            seconds=runs["two"].told["seconds"],
-            peer="one process",
-            peer_seconds=runs["one"].told["seconds"],
-            memory=runs["two"].memory,
-            bar=Bar("speedup", 1.7),
-        ),
-    ]
+@dataclass(frozen=True)
+class _Bench:
+    """The tables of all sizes in a folder, and what is measured of them."""
 
+    config: BenchConfig
+    folder: Path
+    body: list[tuple[str, str]]
 
-def _training(config: BenchConfig, folder: Path, number: int) -> list[Row]:
-    shards = str(folder / "one")
-    cases = {
-        "whole": (1, "layer", 0), "window": (1, "layer", WINDOW), "two": (2, "layer", 0),
-        "whole batch": (1, "batch", 0), "two batch": (2, "batch", 0),
-    }  # fmt: skip
-    runs: dict[str, Measured] = {}
-    for name, (processes, norm, window) in cases.items():
-        config.progress(f"an epoch, {name}")
+    @property
+    def device(self) -> str:
+        return self.config.device.type
+
+    @property
+    def processes(self) -> int:
+        """Processes that prepare beside one: two on the CPU, all cores beside a GPU."""
+        return 2 if self.device == "cpu" else os.cpu_count() or 2
+
+    def number(self, size: str) -> int:
+        return round(len(self.body) * SIZES[size])
+
+    def table(self, size: str) -> Path:
+        """The table of a size, which is written when it is first asked for."""
+        path = self.folder / f"{size}.csv"
+        if not path.is_file():
+            rows = chain.from_iterable(repeat(self.body, max(1, round(SIZES[size]))))
+            with path.open("w", newline="") as file:
+                writer = csv.writer(file)
+                writer.writerow(["smiles", "y"])
+                writer.writerows(
+                    row for row, _ in zip(rows, range(self.number(size)), strict=False)
+                )
+        return path
+
+    def work(self, task: str, *words: object, processes: int = 1) -> Measured:
+        """A task of :mod:`benchmarks.scale_work`, by one process or by several under torchrun."""
+        self.config.progress(f"{task} {' '.join(Path(str(word)).name for word in words)}")
         start = [sys.executable]
         if processes > 1:
-            start += [
-                "-m",
-                "torch.distributed.run",
-                "--standalone",
-                f"--nproc-per-node={processes}",
-            ]
-        runs[name] = measured([*start, *THIS, "epoch", shards, norm, str(window)])
-    what = f"an epoch of {number:,} molecules, LGAN-res of 4 layers, width 64, bonds"
-    seconds = {name: run.told["seconds"] for name, run in runs.items()}
-    return [
-        Row(
-            name="epoch, window of shards",
-            what=f"{what}: {WINDOW} shards of {SHARDS} at a time",
-            seconds=seconds["window"],
-            peer="in memory",
-            peer_seconds=seconds["whole"],
-            memory=runs["window"].memory,
-            peer_memory=runs["whole"].memory,
-            bar=Bar("ratio", 1.1),
-            note="" if runs["window"].memory <= MOST_MEMORY else "more than 2 GiB",
-        ),
-        Row(
-            name="epoch, two processes, layer normalisation",
-            what=what,
-            seconds=seconds["two"],
-            peer="one process",
-            peer_seconds=seconds["whole"],
-            bar=Bar("speedup", 1.6),
-        ),
-        Row(
-            name="epoch, two processes, batch statistics synchronised",
-            what=what,
-            seconds=seconds["two batch"],
-            peer="one process",
-            peer_seconds=seconds["whole batch"],
-        ),
-    ]
+            start += ["-m", "torch.distributed.run", "--standalone"]
+            start += [f"--nproc-per-node={processes}"]
+        return measured([*start, "-m", "benchmarks.scale_work", task, *map(str, words)])
 
+    def preparing(self) -> list[Row]:
+        """What a graph and a shard cost to make and to read; memory; and many processes."""
+        runs, rows = {}, []
+        for size in ("tenth", "once", "many"):
+            shards = -(-SHARDS * self.number(size) // self.number("many"))
+            runs[size] = self.work("prepare", self.table(size), self.folder / size, shards, 1)
+            rows.append(_cost("prepare", f"shards: {shards}, one process", runs[size].told))
+            read = self.work("read", self.folder / size).told
+            rows.append(_cost("read", f"shards: {shards}, from the cache of the system", read))
+        words = (self.table("many"), self.folder / "more", SHARDS, self.processes)
+        one, more = runs["many"], self.work("prepare", *words)
+        what = f"{self.number('many'):,} molecules into {SHARDS} shards"
+        return [
+            *rows,
+            Row(
+                name="prepare, memory",
+                what=f"{what}, beside a tenth of them in shards of that size",
+                seconds=one.told["seconds"],
+                memory=one.memory,
+                peer_memory=runs["once"].memory,
+                bar=Bar("memory", min(MOST_MEMORY, 1.1 * runs["once"].memory)),
+            ),
+            Row(
+                name=f"prepare, {self.processes} processes",
+                what=what,
+                seconds=more.told["seconds"],
+                peer="one process",
+                peer_seconds=one.told["seconds"],
+                memory=more.memory,
+                bar=Bar("speedup", 1.7) if self.device == "cpu" else None,
+                detail={"processes": self.processes},
+            ),
+        ]
 
-def _tables(config: BenchConfig, folder: Path) -> tuple[Path, Path, int]:
-    """A table, the same so many times over, and the rows of that."""
-    if config.quick:
-        body = [("C" * (1 + i % 9) + "O", str(i % 2)) for i in range(200)]
-    else:
-        with molecule_file(config, "HIV").open(newline="") as file:
-            body = [(row["smiles"], row["HIV_active"]) for row in csv.DictReader(file)]
-    paths = (folder / "once.csv", folder / "many.csv")
-    for path, times in zip(paths, (1, TIMES), strict=True):
-        with path.open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["smiles", "y"])
-            writer.writerows(chain.from_iterable(repeat(body, times)))
-    return (*paths, len(body) * TIMES)
-
-
-def prepare(source: str, folder: str, processes: str) -> dict[str, float]:
-    """What a process does that prepares."""
-    begin = time.perf_counter()
-    made = prepare_shards(source, folder, shards=SHARDS, processes=int(processes))
-    return {"seconds": time.perf_counter() - begin, "graphs": made.num_graphs}
-
-
-def epoch(folder: str, norm: str, window: str) -> dict[str, float]:
-    """What a process does that trains; the time of its second epoch."""
-    torch.set_num_threads(1)
-    shards = Shards.open(folder)
-    graphs: Graphs = ShardedUnion(shards, int(window)) if int(window) else shards.union()
-    sizes = (graphs.num_features, 64, graphs.num_classes)
-    options = {"residual": True, "edge_dim": graphs.num_edge_features, "norm": norm}
-    ends: list[float] = []
-    with joined():
-        train_ensemble(
-            partial(LGAN, *sizes, **options),  # type: ignore[arg-type]
-            graphs,
-            members=1,
-            config=TrainConfig(epochs=2, iterations=0, batch_size=128),
-            on_epoch=lambda *_: ends.append(time.perf_counter()),
+    def training(self) -> list[Row]:
+        """What a graph costs in an epoch; by windows beside memory; two processes beside one."""
+        rows, whole = [], {}
+        for size in ("tenth", "once", "many"):
+            whole[size] = self.work("epoch", self.folder / size, "layer", 0, self.device)
+            rows.append(_cost("epoch", "one epoch, in memory", whole[size].told))
+        window = self.work("epoch", self.folder / "many", "layer", WINDOW, self.device)
+        what = "an epoch of {:,} molecules, LGAN-res of 4 layers, bonds"
+        rows.append(
+            Row(
+                name="epoch, window of shards",
+                what=f"{what.format(self.number('many'))}: {WINDOW} shards of {SHARDS} at a time",
+                seconds=window.told["seconds"],
+                peer="in memory",
+                peer_seconds=whole["many"].told["seconds"],
+                memory=window.memory,
+                peer_memory=whole["many"].memory,
+                bar=Bar("ratio", 1.1) if self.device == "cpu" else None,
+                note="" if window.memory <= MOST_MEMORY else "more than 2 GiB",
+            )
         )
-    return {"seconds": ends[1] - ends[0]}
+        if self.device != "cpu":
+            return rows
+        words = (self.folder / "once", "batch", 0, "cpu")
+        one = {"layer": whole["once"], "batch": self.work("epoch", *words)}
+        for norm, bar in (("layer", Bar("speedup", 1.6)), ("batch", None)):
+            words = (self.folder / "once", norm, 0, "cpu")
+            two = self.work("epoch", *words, processes=2)
+            rows.append(
+                Row(
+                    name=f"epoch, two processes, {norm} normalisation",
+                    what=what.format(self.number("once")),
+                    seconds=two.told["seconds"],
+                    peer="one process",
+                    peer_seconds=one[norm].told["seconds"],
+                    bar=bar,
+                )
+            )
+        for number in EXCHANGED:
+            told = self.work("exchange", number, processes=2).told
+            what = f"{number:,} bytes, which two processes add up"
+            rows.append(_cost("exchange", what, told))
+        return rows
+
+    def predicting(self) -> list[Row]:
+        """What a row costs that is read and predicted."""
+        output = self.folder / "model"
+        words = ["--members", "1", "--epochs", "1", "--iterations", "5", "--no-report"]
+        words += ["--device", self.device, "--output", str(output)]
+        self.config.progress("train a model")
+        measured([sys.executable, "-m", "lgan", "train", str(self.folder / "tenth"), *words])
+        rows = []
+        for size in ("hundredth", "tenth", "once"):
+            where = (output / "model.safetensors", self.table(size), self.folder / f"p-{size}")
+            told = self.work("predict", *where, self.device).told
+            rows.append(_cost("predict", "in 4 parts, one member, one process", told))
+        return rows
+
+    def shuffling(self) -> list[Row]:
+        """The correlation of neighbours in an epoch, as the table is and sorted by its label."""
+        labels = torch.tensor([float(y) for _, y in self.body]).repeat(round(SIZES["many"]))
+        tables = {"as the table is": labels, "sorted by label": labels.sort().values}
+        return [
+            Row(
+                name=f"shuffle, {order}",
+                what=f"windows of {window} of {SHARDS} shards, {len(labels):,} graphs",
+                seconds=None,
+                size=window,
+                note="correlations, no times",
+                detail=shuffle_quality(values, SHARDS, window),
+            )
+            for order, values in tables.items()
+            for window in WINDOWS
+        ]
 
 
-if __name__ == "__main__":
-    what, *words = sys.argv[1:]
-    told = {"prepare": prepare, "epoch": epoch}[what](*words)
-    print(json.dumps(told))
+def _cost(name: str, what: str, told: dict[str, Any]) -> Row:
+    """A row of the model that `lgan table scale` makes of costs."""
+    graphs = f"{told['graphs']:,} molecules, " if "graphs" in told else ""
+    return Row(
+        name=f"cost, {name}",
+        what=graphs + what,
+        seconds=told["seconds"],
+        size=told.get("graphs", told.get("bytes")),
+        detail={key: value for key, value in told.items() if key != "seconds"},
+    )
+
+
+def _rows(config: BenchConfig) -> list[tuple[str, str]]:
+    """The SMILES and labels of a table."""
+    if config.quick:
+        return [("C" * (1 + i % 9) + "O", str(i % 2)) for i in range(400)]
+    with molecule_file(config, "HIV").open(newline="") as file:
+        return [(row["smiles"], row["HIV_active"]) for row in csv.DictReader(file)]

@@ -18,6 +18,7 @@ from paper.commands.explanations import explanations
 from paper.commands.figure3 import figure3
 from paper.commands.measuring import expressivity, runtime
 from paper.commands.rules import rules
+from paper.commands.scale import scale
 from paper.commands.speed import speed
 from paper.commands.tabular import Format, Records, show, some_runs
 from paper.missing import read_refusals
@@ -37,6 +38,7 @@ app.command()(figure3)
 app.command()(explanations)
 app.command()(rules)
 app.command()(speed)
+app.command()(scale)
 
 SEES = {
     "gin": "sums over neighbours; at most 1-WL",
