@@ -1,60 +1,25 @@
-"""Methods of explanation on rules whose truth is known: models trained, explained and scored."""
+"""Methods of explanation on rules whose truth is known: how well each finds it."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
+from itertools import combinations
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
-from lgan.data import Encoder, load_raw
-from lgan.explain import Path as PointsOfPath
-from lgan.explain import attribute, molecule_fragments
-from lgan.explain.deletion import Players, remaining_outputs
-from lgan.explain.masking import prepared
-from lgan.explain.question import Question
-from lgan.nn import LGAN
-from lgan.train import TrainConfig, predict
-from lgan.train.environment import environment, typed_command
-from lgan.train.jobs import Job, Variant, model_seed
-from lgan.train.loop import train_together
-from lgan.train.stack import drawn, stack
+from lgan.train.environment import environment
 from paper.faithfulness import edge_auc, stability
-from paper.render import Grid
+from paper.rule_units import CANDIDATES, unit
 from paper.rules import RULES, LabelledMolecule
 
-MEMBERS = 5
-WIDTH = 64
-OPTIONS: dict[str, Any] = {
-    "num_layers": 3, "residual": True, "pair_code": "rings", "readout": "sum", "dropout": 0.5,
-    "head_layers": 2,
-}  # fmt: skip
-TRAINING = {"epochs": 40, "iterations": 0, "batch_size": 64, "lr": 0.003, "lr_halving": 12,
-            "average": 0.8}  # fmt: skip
-
-# What is compared: options of `lgan.attribute`.
-CANDIDATES: dict[str, dict[str, Any]] = {
-    "consensus": {"method": "consensus"},
-    "integrated-gradients": {
-        "method": "integrated-gradients",
-        "path": PointsOfPath(steps=16, max_steps=64, tolerance=0.05),
-    },
-    "integrated-gradients, drawn baselines": {
-        "method": "integrated-gradients",
-        "path": PointsOfPath(steps=8, max_steps=8, baseline="drawn", baselines=4),
-    },
-    "leave-one-out": {"method": "leave-one-out"},
-    "leave-one-out, degrees anew": {"method": "leave-one-out", "degrees": True},
-    "leave-one-out, nodes": {"method": "leave-one-out", "over": "nodes"},
-    "leave-one-out, groups": {"method": "leave-one-out", "over": "fragments"},
-    "shapley": {"method": "shapley", "samples": 8},
-    "gradient": {"method": "gradient"},
-    "absolute-gradient": {"method": "absolute-gradient"},
-}
+# A model is what `LGANClassifier` trains, with fewer members than its ten to save time.
+TRAINING: dict[str, Any] = {"members": 5}
 
 
 @dataclass(frozen=True)
@@ -81,88 +46,79 @@ class RuleScores:
     fidelity: float
 
 
-def train_rule(molecules: Sequence[LabelledMolecule], seed: int, path: Path) -> None:
-    """Train an ensemble on a rule, each member with another fifth held out, and keep it."""
-    raw = load_raw(
-        [m.smiles for m in molecules], targets={"rule": [int(m.positive) for m in molecules]}
-    )
-    encoder = Encoder.fit(raw, edge_features="none")
-    union = encoder.encode(raw, compress=False, pair_code=OPTIONS["pair_code"])
-    fold = torch.arange(union.num_graphs) % MEMBERS
-    nothing = torch.empty(0, dtype=torch.int64)
-    jobs = [
-        Job(model_seed(seed, k), fold != k, (fold == k).nonzero().flatten(), nothing)
-        for k in range(MEMBERS)
-    ]
-    config = TrainConfig(**TRAINING, seed=seed)  # type: ignore[arg-type]
-    model, curves = train_together(
-        union, [Variant(lambda: _network(encoder), config)], jobs, groups=union.y, metric="roc-auc"
-    )
-    held_out = curves.test[:, -1].tolist()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    torch.save({"state": model.state_dict(), "encoder": encoder.to_json(), "test": held_out}, path)
-
-
 def score_rules(
-    drawn_molecules: Mapping[str, Sequence[LabelledMolecule]],
+    drawn: Mapping[str, Sequence[LabelledMolecule]],
     folder: Path,
     *,
-    seeds: Sequence[int] = (0, 1),
+    seeds: Sequence[int] = range(5),
     limit: int = 30,
-    methods: Sequence[str] = tuple(CANDIDATES),
+    processes: int = 1,
+    training: Mapping[str, Any] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
     """Train, explain and score every rule; a record.
 
     Args:
-        drawn_molecules: Molecules of every rule, see :func:`paper.rules.draw_molecules`.
+        drawn: Molecules of every rule, see :func:`paper.rules.draw_molecules`.
         folder: Models and scores are kept there, and not computed again.
-        seeds: One ensemble for each.
+        seeds: One ensemble for each; two or more, to see whether they agree.
         limit: Positive molecules explained for each, the first that it classifies right.
-        methods: Names of :data:`CANDIDATES`.
-        progress: Told what is being done.
+        processes: Rules at a time, each with one thread.
+        training: Options of :class:`lgan.LGANClassifier` in place of :data:`TRAINING`.
+        progress: Told what is done.
     """
-    tell = progress or (lambda _: None)
-    rules: dict[str, Any] = {}
-    for name, molecules in drawn_molecules.items():
-        by_seed: list[dict[str, Any]] = []
-        for seed in seeds:
-            stem = f"{name.replace(' ', '-')}-{seed}"
-            path = folder / f"{stem}.pt"
-            if not path.exists():
-                tell(f"{name}: training, seed {seed}")
-                train_rule(molecules, seed, path)
-            tell(f"{name}: explaining, seed {seed}")
-            by_seed.append(_explained(molecules, path, folder / stem, limit, methods))
-        rules[name] = _rule_record(name, molecules, by_seed, methods)
+    if len(seeds) < 2:
+        raise ValueError(
+            f"`seeds` must be two or more, got {list(seeds)}: their scores are compared."
+        )
+    tell, training = progress or (lambda _: None), dict(TRAINING if training is None else training)
+    found: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in drawn}
+    with ProcessPoolExecutor(
+        processes, get_context("spawn"), initializer=torch.set_num_threads, initargs=(1,)
+    ) as pool:
+        waiting = {
+            pool.submit(
+                unit, molecules, folder / f"{name.replace(' ', '-')}-{seed}", seed, limit, training
+            ): (name, seed)
+            for seed in seeds
+            for name, molecules in drawn.items()
+        }
+        for number, future in enumerate(as_completed(waiting)):
+            name, seed = waiting[future]
+            found[name][seed] = future.result()
+            tell(f"{name}, seed {seed}; {number + 1} of {len(waiting)} done")
+    rules = {
+        name: _rule_record(name, drawn[name], [by_seed[seed] for seed in seeds])
+        for name, by_seed in found.items()
+    }
+    units = [one for by_seed in found.values() for one in by_seed.values()]
     return {
         "suite": "rules",
         "rules": rules,
         "chosen": choose({name: rule["methods"] for name, rule in rules.items()}),
-        "settings": {
-            "members": MEMBERS, "width": WIDTH, **OPTIONS, **TRAINING, "limit": limit,
-            "seeds": list(seeds),
-        },
-        "environment": {**environment(torch.device("cpu")), "command": typed_command()},
-    }  # fmt: skip
+        "settings": {**training, "limit": limit, "seeds": list(seeds)},
+        "revisions": {key: sorted({one[key] for one in units}) for key in ("trained", "explained")},
+        "seconds": sum(one["seconds"] for one in units),
+        "environment": environment(torch.device("cpu")),
+    }
 
 
 def choose(methods_by_rule: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The best method by the other rules, for every rule, and by all of them.
 
-    Judged by the mean over rules of ROC-AUC and of the recall of the group that is found least.
+    Judged by the mean over rules of ROC-AUC, overlap, and recall of the group that is found least.
     """
 
     def merit(scores: Mapping[str, Any]) -> float:
-        return float(scores["auc"] + min(scores["recall"])) / 2
+        return float(scores["auc"] + scores["overlap"] + min(scores["recall"])) / 3
 
     def best(names: Sequence[str]) -> str:
         methods = methods_by_rule[names[0]]
         return max(methods, key=lambda m: sum(merit(methods_by_rule[n][m]) for n in names))
 
     names = list(methods_by_rule)
-    without = {n: best([other for other in names if other != n]) for n in names}
-    return {"all": best(names), "without": without}
+    others = {n: [other for other in names if other != n] for n in names}
+    return {"all": best(names), "without": {n: best(others[n] or names) for n in names}}
 
 
 def scores_of_rule(
@@ -205,164 +161,43 @@ def scores_of_rule(
     )
 
 
-def rule_grids(record: Mapping[str, Any]) -> list[Grid]:
-    """ROC-AUC, recall and overlap of every method on every rule."""
-    rules = record["rules"]
-    methods = list(next(iter(rules.values()))["methods"])
-    chosen = record["chosen"]
-    others = {n: m for n, m in chosen["without"].items() if m != chosen["all"]}
-    settings = record["settings"]
-    notes = [
-        f"Ensembles of {settings['members']} models of width {settings['width']}, seeds "
-        f"{', '.join(map(str, settings['seeds']))}; {settings['limit']} molecules of a rule that "
-        "have its groups and are classified right. Their ROC-AUC on what members did not see: "
-        + ", ".join(f"{name} {rule['held_out']:.3f}" for name, rule in rules.items())
-        + ".",
-        "Recall is that of the group found least, at the true number of bonds.",
-        f"By the mean of ROC-AUC and recall the best of all rules is {chosen['all']}; leaving one "
-        "rule out chooses the same"
-        + ("." if not others else ", but for " + ", ".join(
-            f"{name} ({method})" for name, method in others.items()) + "."),
-    ]  # fmt: skip
-    if all("agreement" in rule for rule in rules.values()):
-        means = {m: np.mean([rule["agreement"][m] for rule in rules.values()]) for m in methods}
-        shown = ", ".join(f"{method} {mean:.2f}" for method, mean in means.items())
-        notes.append(f"Rank correlation between seeds, mean over rules: {shown}.")
-    pick: dict[str, Callable[[Any], float]] = {
-        "Edge ROC-AUC on rules of one and two groups": lambda s: float(s["auc"]),
-        "Recall of the groups": lambda s: float(min(s["recall"])),
-        "Overlap with the groups": lambda s: float(s["overlap"]),
-    }
-    if all("lost_with_group" in rule for rule in rules.values()):
-        lost = (
-            f"{name} " + " and ".join(f"{share:.2f}" for share in rule["lost_with_group"])
-            for name, rule in rules.items()
-        )
-        notes.append(
-            "Fidelity deletes as many of the strongest bonds as the groups have. With the bonds of "
-            f"one group the models lose a probability of: {', '.join(lost)}."
-        )
-        pick["Fidelity: probability lost with the strongest bonds"] = lambda s: float(s["fidelity"])
-    grids = []
-    for title, number in pick.items():
-        rows = []
-        for method in methods:
-            values = [number(rule["methods"][method]) for rule in rules.values()]
-            rows.append([method, *(f"{v:.3f}" for v in values), f"{np.mean(values):.3f}"])
-        grids.append(Grid(title, ["method", *rules, "mean"], rows, []))
-    grids[-1] = Grid(grids[-1].title, grids[-1].columns, grids[-1].rows, notes)
-    return grids
-
-
-def _network(encoder: Encoder) -> nn.Module:
-    return LGAN(encoder.num_features, WIDTH, 2, **OPTIONS)
-
-
-def _explained(
-    molecules: Sequence[LabelledMolecule],
-    path: Path,
-    scores: Path,
-    limit: int,
-    methods: Sequence[str],
-) -> dict[str, Any]:
-    """Scores by every method of the positive molecules that a stored ensemble gets right."""
-    stored = torch.load(path)
-    encoder = Encoder.from_json(stored["encoder"])
-    model = stack([drawn(lambda: _network(encoder), k) for k in range(MEMBERS)])
-    model.load_state_dict(stored["state"])
-    positive = [m for m in molecules if m.positive]
-    union = encoder.encode(
-        load_raw([m.smiles for m in positive]), compress=False, pair_code=OPTIONS["pair_code"],
-        labelled=False,
-    )  # fmt: skip
-    right = (predict(model, union).softmax(-1).mean(0)[:, 1] > 0.5).nonzero().flatten()[:limit]
-    chosen = [positive[i] for i in right.tolist()]
-    found: dict[str, Any] = {}
-    graphs = [union.batch(right[i : i + 1]) for i in range(len(right))]
-    sizes = [len(set.union(*molecule.bonds())) for molecule in chosen]
-    for name in methods:
-        file = scores.with_name(f"{scores.name}-{name.replace(' ', '-').replace(',', '')}.json")
-        if not file.exists():
-            answer = attribute(model.eval(), graphs, 1, **_asked(name, encoder, chosen))
-            pairs = [each.undirected() for each in answer]
-            ranks = [s.argsort(descending=True, stable=True).argsort() for _, s in pairs]
-            strongest = [r[None] < size for r, size in zip(ranks, sizes, strict=True)]
-            plain = {"pairs": [p.t().tolist() for p, _ in pairs],
-                     "scores": [s.tolist() for _, s in pairs],
-                     "loss": [float(d) for d in _losses(model, graphs, strongest)]}  # fmt: skip
-            file.write_text(json.dumps(plain))
-        found[name] = json.loads(file.read_text())
-    pairs = found[methods[0]]["pairs"]
-    groups = [
-        torch.tensor([[(u, v) in group for u, v in own] for group in molecule.bonds()])
-        for molecule, own in zip(chosen, pairs, strict=True)
-    ]
-    lost = _losses(model.eval(), graphs, groups)
-    kinds = min(len(each) for each in lost)
-    return {
-        "molecules": chosen,
-        "found": found,
-        "held_out": float(np.mean(stored["test"])),
-        "lost_with_group": torch.stack([each[:kinds] for each in lost]).mean(0).tolist(),
-    }
-
-
-def _losses(model: nn.Module, graphs: Sequence[Any], absent: Sequence[Tensor]) -> list[Tensor]:
-    """The probability of the positive class that is lost with some bonds of every graph, a row of
-    ``absent`` ``[S, P]`` for each case ``[S]``.
-    """
-    question = Question(model, prepared(model, graphs), [1] * len(graphs))
-    players = [Players.of(question, g) for g in range(len(graphs))]
-    cases = [torch.cat([torch.zeros_like(rows[:1]), rows]) for rows in absent]
-    outputs = remaining_outputs(question, players, cases)  # [K, S + 1, C] each
-    probability = [each.softmax(-1).mean(0)[:, 1] for each in outputs]
-    return [p[0] - p[1:] for p in probability]
-
-
-def _asked(name: str, encoder: Encoder, molecules: Sequence[LabelledMolecule]) -> dict[str, Any]:
-    from rdkit import Chem
-
-    asked = dict(CANDIDATES[name])
-    if asked.get("degrees"):
-        asked["degrees"] = encoder.with_degrees
-    if asked.get("over") == "fragments":
-        mols = [Chem.MolFromSmiles(m.smiles) for m in molecules]
-        asked["fragments"] = [molecule_fragments(mol) for mol in mols]
-    return asked
-
-
 def _rule_record(
-    name: str,
-    molecules: Sequence[LabelledMolecule],
-    by_seed: Sequence[Mapping[str, Any]],
-    methods: Sequence[str],
+    name: str, molecules: Sequence[LabelledMolecule], units: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Means over seeds of every method."""
-    record: dict[str, Any] = {**asdict(RULES[name]), "molecules": len(molecules)}
-    record["held_out"] = float(np.mean([each["held_out"] for each in by_seed]))
-    record["lost_with_group"] = np.mean([each["lost_with_group"] for each in by_seed], 0).tolist()
-    record["methods"] = {}
-    for method in methods:
-        found = [
-            asdict(scores_of_rule(each["molecules"], *each["found"][method].values()))
-            for each in by_seed
-        ]
-        record["methods"][method] = {
-            key: np.mean([one[key] for one in found], 0).tolist() for key in found[0]
+    """Means over seeds of every method, and how well seeds agree."""
+    labelled = {molecule.smiles: molecule for molecule in molecules}
+    methods = {}
+    for method in CANDIDATES:
+        by_seed = []
+        for one in units:
+            chosen, found = [labelled[text] for text in one["smiles"]], one["methods"][method]
+            scores = scores_of_rule(chosen, one["pairs"], found["scores"], found["loss"])
+            by_seed.append(asdict(scores))
+        methods[method] = {
+            **{key: np.mean([one[key] for one in by_seed], 0).tolist() for key in by_seed[0]},
+            "agreement": _agreement(units, method),
+            "by_seed": by_seed,
         }
-    if len(by_seed) > 1:
-        record["agreement"] = {
-            m: stability(*(_common(by_seed, m, k) for k in (0, 1))) for m in methods
-        }
-    return record
+    return {
+        **asdict(RULES[name]),
+        "molecules": len(molecules),
+        "explained": [len(one["smiles"]) for one in units],
+        "held_out": [one["held_out"] for one in units],
+        "lost_with_group": np.mean([one["lost_with_group"] for one in units], 0).tolist(),
+        "methods": methods,
+    }
 
 
-def _common(by_seed: Sequence[Mapping[str, Any]], method: str, seed: int) -> list[Tensor]:
-    """Scores of the molecules that the first two seeds both explained."""
-    smiles = [[m.smiles for m in each["molecules"]] for each in by_seed[:2]]
-    both = [text for text in smiles[0] if text in smiles[1]]
-    scores = by_seed[seed]["found"][method]["scores"]
-    return [torch.tensor(scores[smiles[seed].index(text)]) for text in both]
+def _agreement(units: Sequence[Mapping[str, Any]], method: str) -> float:
+    """Rank correlation of the scores of two seeds, on molecules that both explained; the mean over
+    pairs of seeds.
+    """
+    scores = [
+        dict(zip(one["smiles"], map(Tensor, one["methods"][method]["scores"]), strict=True))
+        for one in units
+    ]
+    both = [(a, b, [text for text in a if text in b]) for a, b in combinations(scores, 2)]
+    return float(np.mean([stability([a[t] for t in c], [b[t] for t in c]) for a, b, c in both]))
 
 
 def _atoms(

@@ -77,7 +77,7 @@ class LabelledMolecule:
 
 
 def draw_molecules(
-    rules: Iterable[str], files: Sequence[Path], *, positives: int = 200, seed: int = 0
+    rules: Iterable[str], files: Sequence[Path], *, positives: int = 125, seed: int = 0
 ) -> dict[str, list[LabelledMolecule]]:
     """Molecules for every rule: so many positives at most, twice as many negatives.
 

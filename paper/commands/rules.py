@@ -24,8 +24,9 @@ def rules(
     models: Annotated[
         Path, typer.Option(help="Folder that keeps models and scores between runs.")
     ] = Path("runs/rules"),
-    seeds: Annotated[int, typer.Option(min=1, help="Ensembles for each rule.")] = 2,
+    seeds: Annotated[int, typer.Option(min=2, help="Ensembles for each rule.")] = 5,
     limit: Annotated[int, typer.Option(min=1, help="Molecules explained for each.")] = 30,
+    processes: Annotated[int, typer.Option(min=1, help="Rules at a time.")] = 1,
     only_show: Annotated[
         bool, typer.Option("--show", help="Measure nothing, show the record there is.")
     ] = False,
@@ -33,10 +34,13 @@ def rules(
 ) -> None:
     """Train ensembles on rules such as "an acid and a methoxy group", explain, and score that.
 
+    What is done is kept in `--models`: the same command goes on where it was stopped.
+
     Examples: lgan table rules --molecules HIV.csv --molecules Tox21.csv; lgan table rules --show
     """
     from paper.json_records import write_record
-    from paper.rule_scores import rule_grids, score_rules
+    from paper.rule_scores import score_rules
+    from paper.rule_table import rule_grids
     from paper.rules import RULES, draw_molecules
 
     if not only_show:
@@ -44,7 +48,9 @@ def rules(
             raise typer.BadParameter("say where molecules are from: `--molecules HIV.csv`.")
         with activity() as tell:
             drawn = draw_molecules(names or RULES, molecules)
-            record = score_rules(drawn, models, seeds=range(seeds), limit=limit, progress=tell)
+            record = score_rules(
+                drawn, models, seeds=range(seeds), limit=limit, processes=processes, progress=tell
+            )
         write_record(output, record)
     if not output.is_file():
         raise ValueError(

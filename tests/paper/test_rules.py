@@ -1,8 +1,13 @@
 """Rules: what is positive, what is true of it, and how scores are judged by that."""
 
+import json
+
 import pytest
 
-from paper.rule_scores import choose, rule_grids, scores_of_rule
+from lgan import load_model
+from paper.rule_scores import choose, score_rules, scores_of_rule
+from paper.rule_table import rule_grids
+from paper.rule_units import CANDIDATES
 from paper.rules import RULES, LabelledMolecule, Rule, draw_molecules
 
 pytest.importorskip("rdkit")
@@ -48,23 +53,66 @@ def test_scores_are_judged_by_the_bonds_of_the_groups():
 
 
 def test_the_method_for_a_rule_is_chosen_by_the_others():
-    good, fair, poor = ({"auc": x, "recall": [x]} for x in (1.0, 0.9, 0.5))
+    good, fair, poor = ({"auc": x, "recall": [x], "overlap": x} for x in (1.0, 0.9, 0.5))
     found = choose({"a": {"x": poor, "y": fair}, "b": {"x": good, "y": fair},
                     "c": {"x": good, "y": fair}})  # fmt: skip
     assert found == {"all": "y", "without": {"a": "x", "b": "y", "c": "y"}}
 
 
-def test_a_table_shows_every_method_and_rule():
-    scores = {"auc": 0.9, "recall": [0.7, 0.8], "overlap": 0.5, "fidelity": 0.3}
-    rule = {"methods": {"gradient": scores}, "held_out": 1.0, "lost_with_group": [0.9]}
+def test_models_are_trained_once_and_explained_by_every_method(tmp_path):
+    smiles = [f"{'C' * n}c1ccccc1[N+](=O)[O-]" for n in range(1, 7)]
+    plain = [f"{'C' * n}c1ccccc1C" for n in range(1, 7)]
+    table = tmp_path / "own.csv"
+    table.write_text("\n".join(["smiles", *smiles, *plain]) + "\n")
+    drawn = draw_molecules(["nitro"], [table])
+    asked = {"limit": 2, "training": {"members": 2, "epochs": 40}}
+    record = score_rules(drawn, tmp_path / "kept", seeds=(0, 1), **asked)
+    rule, files = record["rules"]["nitro"], sorted((tmp_path / "kept").iterdir())
+    assert rule["explained"] == [2, 2]
+    assert list(rule["methods"]) == list(CANDIDATES)
+    assert [file.name for file in files] == [f"nitro-{seed}.{kind}" for seed in (0, 1)
+                                             for kind in ("json", "safetensors")]  # fmt: skip
+
+    written = [file.stat().st_mtime_ns for file in files]
+    again = score_rules(drawn, tmp_path / "kept", seeds=(0, 1), **asked)
+    assert again["rules"] == record["rules"]
+    assert [file.stat().st_mtime_ns for file in files] == written
+
+    unit, model = json.loads(files[0].read_text()), load_model(files[1])
+    found = model.explain(unit["smiles"], target="1")  # what a user gets
+    for text, scores, own in zip(
+        unit["smiles"], unit["methods"]["consensus"]["scores"], found, strict=True
+    ):
+        assert text in smiles
+        assert scores == pytest.approx(own.undirected()[1].tolist())
+
+    bars, area, *_, fidelity = rule_grids(record)
+    assert bars.rows[0][0] == "nitro"
+    assert bars.rows[-1][0] == "rules that reach it"
+    assert area.rows[0][1] == f"{rule['methods']['consensus']['auc']:.3f}"
+    assert any("members=2" in note for note in fidelity.notes)
+
+
+def test_one_seed_cannot_agree_with_another(tmp_path):
+    with pytest.raises(ValueError, match="two or more, got \\[0\\]"):
+        score_rules({}, tmp_path, seeds=[0])
+
+
+def test_a_bar_that_is_missed_is_marked():
+    def scores(auc):
+        return {"auc": auc, "recall": [0.9, 0.7], "overlap": 0.8, "fidelity": 0.3,
+                "agreement": 0.81, "atom_auc": 0.9, "by_seed": [{"auc": auc}]}  # fmt: skip
+
+    methods = {"consensus": scores(0.92), "leave-one-out": scores(0.95),
+               "absolute-gradient": scores(0.5)}  # fmt: skip
+    rule = {"kind": "both", "methods": methods, "held_out": [1.0], "lost_with_group": [0.9],
+            "molecules": 30}  # fmt: skip
     record = {
-        "rules": {"nitro": rule},
-        "chosen": {"all": "gradient", "without": {"nitro": "gradient"}},
-        "settings": {"members": 5, "width": 64, "seeds": [0], "limit": 30},
+        "rules": {"nitro and chlorine": rule, "nitro": {**rule, "kind": "single"}},
+        "chosen": {"all": "consensus", "without": {"nitro": "leave-one-out"}},
+        "settings": {"members": 5, "seeds": [0, 1], "limit": 30},
     }
-    area, recall, overlap, fidelity = rule_grids(record)
-    assert area.rows == [["gradient", "0.900", "0.900"]]
-    assert recall.rows == [["gradient", "0.700", "0.700"]]
-    assert overlap.rows[0][1] == "0.500"
-    assert fidelity.rows[0][1] == "0.300"
-    assert any("nitro 0.90" in note for note in fidelity.notes)
+    both, single, reached = rule_grids(record)[0].rows
+    assert both[2:7] == ["0.920 ± 0.000", "0.90, 0.70 ▼", "0.800", "0.030 ▼", "0.81"]
+    assert single[2] == "0.920 ± 0.000 ▼"  # one group alone has the higher bar
+    assert reached[2:7] == ["1 of 2", "0 of 2", "2 of 2", "0 of 2", "2 of 2"]
