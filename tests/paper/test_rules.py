@@ -1,13 +1,11 @@
 """Rules: what is positive, what is true of it, and how scores are judged by that."""
 
-import json
-
 import pytest
 
 from lgan import load_model
 from paper.rule_scores import choose, score_rules, scores_of_rule
 from paper.rule_table import rule_grids
-from paper.rule_units import CANDIDATES
+from paper.rule_units import CANDIDATES, unit
 from paper.rules import RULES, LabelledMolecule, Rule, draw_molecules
 
 pytest.importorskip("rdkit")
@@ -60,35 +58,28 @@ def test_the_method_for_a_rule_is_chosen_by_the_others():
 
 
 def test_models_are_trained_once_and_explained_by_every_method(tmp_path):
-    smiles = [f"{'C' * n}c1ccccc1[N+](=O)[O-]" for n in range(1, 7)]
-    plain = [f"{'C' * n}c1ccccc1C" for n in range(1, 7)]
     table = tmp_path / "own.csv"
-    table.write_text("\n".join(["smiles", *smiles, *plain]) + "\n")
-    drawn = draw_molecules(["nitro"], [table])
-    asked = {"limit": 2, "training": {"members": 2, "epochs": 40}}
-    record = score_rules(drawn, tmp_path / "kept", seeds=(0, 1), **asked)
-    rule, files = record["rules"]["nitro"], sorted((tmp_path / "kept").iterdir())
-    assert rule["explained"] == [2, 2]
-    assert list(rule["methods"]) == list(CANDIDATES)
+    with_group = [f"{'C' * n}c1ccccc1[N+](=O)[O-]" for n in range(1, 7)]
+    table.write_text("\n".join(["smiles", *with_group, *(f"{'C' * n}c1ccccc1C" for n in range(9))]))
+    molecules = draw_molecules(["nitro"], [table])["nitro"]
+    asked = {"limit": 1, "training": {"members": 2, "epochs": 40}}
+    found = [unit(molecules, tmp_path / f"nitro-{s}", s, **asked) for s in (0, 1)]
+    files = sorted(tmp_path.glob("nitro-*"))
     assert [file.name for file in files] == [f"nitro-{seed}.{kind}" for seed in (0, 1)
                                              for kind in ("json", "safetensors")]  # fmt: skip
+    [text], [scores] = found[0]["smiles"], found[0]["methods"]["consensus"]["scores"]
+    assert text in with_group
+    [own] = load_model(files[1]).explain([text], target="1")  # what a user gets
+    assert scores == pytest.approx(own.undirected()[1].tolist())
 
     written = [file.stat().st_mtime_ns for file in files]
-    again = score_rules(drawn, tmp_path / "kept", seeds=(0, 1), **asked)
-    assert again["rules"] == record["rules"]
+    record = score_rules({"nitro": molecules}, tmp_path, seeds=(0, 1), **asked)
     assert [file.stat().st_mtime_ns for file in files] == written
-
-    unit, model = json.loads(files[0].read_text()), load_model(files[1])
-    found = model.explain(unit["smiles"], target="1")  # what a user gets
-    for text, scores, own in zip(
-        unit["smiles"], unit["methods"]["consensus"]["scores"], found, strict=True
-    ):
-        assert text in smiles
-        assert scores == pytest.approx(own.undirected()[1].tolist())
-
+    rule = record["rules"]["nitro"]
+    assert list(rule["methods"]) == list(CANDIDATES)
+    assert rule["held_out"] == [one["held_out"] for one in found]
     bars, area, *_, fidelity = rule_grids(record)
     assert bars.rows[0][0] == "nitro"
-    assert bars.rows[-1][0] == "rules that reach it"
     assert area.rows[0][1] == f"{rule['methods']['consensus']['auc']:.3f}"
     assert any("members=2" in note for note in fidelity.notes)
 
