@@ -15,7 +15,7 @@ from torch import Tensor
 
 from lgan.train.environment import environment
 from paper.faithfulness import edge_auc, stability
-from paper.rule_units import CANDIDATES, unit
+from paper.rule_units import COMPARED, unit
 from paper.rules import RULES, LabelledMolecule
 
 # A model is what `LGANClassifier` trains, with fewer members than its ten to save time.
@@ -167,7 +167,7 @@ def _rule_record(
     """Means over seeds of every method, and how well seeds agree."""
     labelled = {molecule.smiles: molecule for molecule in molecules}
     methods = {}
-    for method in CANDIDATES:
+    for method in COMPARED:
         by_seed = []
         for one in units:
             chosen, found = [labelled[text] for text in one["smiles"]], one["methods"][method]

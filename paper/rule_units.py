@@ -15,11 +15,12 @@ from lgan.explain.deletion import Players, remaining_outputs
 from lgan.explain.maskable import MaskableGraph
 from lgan.explain.masking import prepared
 from lgan.explain.question import Question
+from lgan.predictor.explaining import explain_graphs
 from lgan.train.environment import environment
 from paper.rules import LabelledMolecule
 
 POSITIVE = "1"
-# What is compared: options of `Predictor.explain`.
+# What is compared: options of `Predictor.explain`, none for its default.
 CANDIDATES: dict[str, dict[str, Any]] = {
     "consensus": {},
     "integrated-gradients": {"method": "integrated-gradients"},
@@ -29,6 +30,9 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "gradient": {"method": "gradient"},
     "absolute-gradient": {"method": "absolute-gradient"},
 }
+# What the default would be if losses counted beyond the point where the prediction turns.
+MEAN, OF = "mean of the two", ("integrated-gradients", "leave-one-out")
+COMPARED = (*CANDIDATES, MEAN)
 
 
 def unit(
@@ -49,7 +53,7 @@ def unit(
     """
     model, scores = stem.with_suffix(".safetensors"), stem.with_suffix(".json")
     known = json.loads(scores.read_text()) if scores.exists() else {}
-    if known.get("limit") != limit or list(known.get("methods", {})) != list(CANDIDATES):
+    if known.get("limit") != limit or list(known.get("methods", {})) != list(COMPARED):
         if not model.exists():
             stem.parent.mkdir(parents=True, exist_ok=True)
             classifier = LGANClassifier(**training, random_state=seed)
@@ -74,18 +78,21 @@ def explained(
             "nothing to explain. Train on more molecules, or for longer."
         )
     smiles = [m.smiles for m in chosen]
-    union = predictor.union(predictor.read(smiles), compress=False)
-    network = predictor.network
+    raw, network = predictor.read(smiles), predictor.network
+    union = predictor.union(raw, compress=False)
     graphs = prepared(network, [union.batch(torch.tensor([i])) for i in range(len(chosen))])
     pairs = [graph.lines.pair_index.t().tolist() for graph in graphs]
     groups = [
         torch.tensor([[(u, v) in group for u, v in own] for group in molecule.bonds()])
         for molecule, own in zip(chosen, pairs, strict=True)
     ]
+    found = {
+        name: [e.undirected()[1] for e in explain_graphs(predictor, raw, target=POSITIVE, **asked)]
+        for name, asked in CANDIDATES.items()
+    }
+    found[MEAN] = [(a + b) / 2 for a, b in zip(*(found[name] for name in OF), strict=True)]
     methods = {}
-    for name, asked in CANDIDATES.items():
-        answers = predictor.explain(smiles, target=POSITIVE, **asked)
-        scores = [each.undirected()[1] for each in answers if each is not None]
+    for name, scores in found.items():
         ranks = [s.argsort(descending=True, stable=True).argsort() for s in scores]
         strongest = [r[None] < g.any(0).sum() for r, g in zip(ranks, groups, strict=True)]
         methods[name] = {

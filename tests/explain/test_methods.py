@@ -12,7 +12,7 @@ import lgan
 from lgan.explain import peers
 from lgan.explain.maskable import MaskableUnion
 from lgan.explain.masking import masked_outputs, prepared
-from lgan.explain.methods import METHODS, method_spec
+from lgan.explain.methods import FARTHEST, METHODS, SHORT, method_spec
 from lgan.explain.question import Question
 from lgan.explain.removal import EXACT
 from lgan.zoo import GIN
@@ -86,6 +86,29 @@ def test_every_method_explains_the_output_asked_for_or_refuses(name, few_epochs)
     logit = lgan.attribute(model, data, 1, method=name, of="logit")
     assert logit.of == "logit"
     assert not torch.allclose(logit.edge_scores, odds.edge_scores)
+
+
+def test_the_consensus_counts_a_loss_until_the_prediction_turns():
+    model, data = lgan.LGAN(3, 4, 2, num_layers=2).double().eval(), graph()
+    data.x = data.x.double()
+    alone = lgan.attribute(model, data, 1, method="leave-one-out")
+    losses = alone.edge_scores.tolist()
+    log_odds = max(losses, key=abs) / 2  # so that the largest loss turns the prediction
+    with torch.no_grad():
+        model.head.bias[1] += log_odds - alone.output
+    integral = lgan.attribute(model, data, 1, method="integrated-gradients", path=SHORT)
+    assert integral.output == pytest.approx(log_odds)
+    counted = [log_odds if (log_odds - lost) * log_odds < 0 else lost for lost in losses]
+    assert counted != losses
+    assert any(one == other for one, other in zip(counted, losses, strict=True))
+    expected = [(a + b) / 2 for a, b in zip(integral.edge_scores.tolist(), counted, strict=True)]
+    found = lgan.attribute(model, data, 1)
+    total = sum(expected) / 2  # every edge is there twice
+    factor = (found.output - found.baseline_output) / total
+    factor = factor if 1 / FARTHEST < factor < FARTHEST else 1
+    assert found.edge_scores.tolist() == pytest.approx([factor * each for each in expected])
+    against = lgan.attribute(model, data, 0).edge_scores
+    torch.testing.assert_close(against, -found.edge_scores)  # the other class, the other sign
 
 
 def test_degree_counts_the_edges_an_edge_touches():

@@ -5,7 +5,7 @@ import pytest
 from lgan import load_model
 from paper.rule_scores import choose, score_rules, scores_of_rule
 from paper.rule_table import rule_grids
-from paper.rule_units import CANDIDATES, unit
+from paper.rule_units import COMPARED, unit
 from paper.rules import RULES, LabelledMolecule, Rule, draw_molecules
 
 pytest.importorskip("rdkit")
@@ -76,7 +76,7 @@ def test_models_are_trained_once_and_explained_by_every_method(tmp_path):
     record = score_rules({"nitro": molecules}, tmp_path, seeds=(0, 1), **asked)
     assert [file.stat().st_mtime_ns for file in files] == written
     rule = record["rules"]["nitro"]
-    assert list(rule["methods"]) == list(CANDIDATES)
+    assert list(rule["methods"]) == list(COMPARED)
     assert rule["held_out"] == [one["held_out"] for one in found]
     bars, area, *_, fidelity = rule_grids(record)
     assert bars.rows[0][0] == "nitro"

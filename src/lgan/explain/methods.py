@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
+from torch import Tensor
 
 from lgan.explain import peers, removal
 from lgan.explain.integrated_gradients import (
@@ -64,14 +65,18 @@ def _consensus(question: Question) -> list[Found]:
 
     The first follows what an edge adds as the graph is built up, and where two parts are needed
     may credit the one that comes last alone. The second sees both, but neither of two parts that
-    can stand in for each other.
+    can stand in for each other. Of log-odds a loss counts until the prediction turns: how far it
+    goes to the other side without an edge says more of the model there than of the edge, and would
+    make other edges look small that are needed as much.
     """
     ends = question.ends or outputs_at_ends(question.model, question.graphs)
     integral = integrated_gradients(replace(question, path=SHORT, ends=ends))
     found = []
     for i, (one, other) in enumerate(zip(integral, removal.leave_one_out(question), strict=True)):
-        both = (one.pairs + other.pairs) / 2
-        before, after = question.values(ends[i], question.targets[i]).mean(0).tolist()
+        values = question.values(ends[i], question.targets[i])  # [K, 2]
+        lost = until_even(other.pairs, values[:, 1:]) if question.of == "log-odds" else other.pairs
+        both = (one.pairs + lost) / 2
+        before, after = values.mean(0).tolist()
         # One factor for all members keeps their order and their zeros. Where the sum has the other
         # sign or another size there is none, and the scores do not claim to add up.
         factor = (after - before) / (float(both.mean(0).sum()) or torch.nan)
@@ -80,6 +85,21 @@ def _consensus(question: Question) -> list[Found]:
             Found(both * factor if fits else both, sums=fits, steps=one.steps + other.steps)
         )
     return found
+
+
+def until_even(lost: Tensor, log_odds: Tensor) -> Tensor:
+    """What log-odds lose on the way to 0, of what they lose with every part.
+
+    Args:
+        lost: The loss with each part ``[K, P]``; negative where they rise.
+        log_odds: With all parts ``[K, 1]``.
+
+    Example:
+        >>> until_even(torch.tensor([[1.0, 9.0, -9.0]]), torch.tensor([[3.0]])).tolist()
+        [[1.0, 3.0, -9.0]]
+    """
+    most = log_odds.abs()
+    return torch.where(log_odds > 0, torch.minimum(lost, most), torch.maximum(lost, -most))
 
 
 def _random(question: Question) -> list[Found]:
@@ -101,7 +121,8 @@ METHODS: dict[str, MethodSpec] = {
     "consensus": MethodSpec(
         explain=_consensus,
         random=False,
-        reference="the mean of `integrated-gradients` and `leave-one-out`, scaled to add up",
+        reference="the mean of `integrated-gradients` and of `leave-one-out`, which counts until "
+        "the prediction turns, scaled to add up",
     ),
     METHOD: MethodSpec(
         explain=integrated_gradients,
