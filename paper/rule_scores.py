@@ -61,16 +61,12 @@ def score_rules(
     Args:
         drawn: Molecules of every rule, see :func:`paper.rules.draw_molecules`.
         folder: Models and scores are kept there, and not computed again.
-        seeds: One ensemble for each; two or more, to see whether they agree.
+        seeds: One ensemble for each; whether they agree is seen from two on.
         limit: Positive molecules explained for each, the first that it classifies right.
         processes: Rules at a time, each with one thread.
         training: Options of :class:`lgan.LGANClassifier` in place of :data:`TRAINING`.
         progress: Told what is done.
     """
-    if len(seeds) < 2:
-        raise ValueError(
-            f"`seeds` must be two or more, got {list(seeds)}: their scores are compared."
-        )
     tell, training = progress or (lambda _: None), dict(TRAINING if training is None else training)
     found: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in drawn}
     with ProcessPoolExecutor(
@@ -175,7 +171,7 @@ def _rule_record(
             by_seed.append(asdict(scores))
         methods[method] = {
             **{key: np.mean([one[key] for one in by_seed], 0).tolist() for key in by_seed[0]},
-            "agreement": _agreement(units, method),
+            "agreement": _agreement(units, method) if len(units) > 1 else None,
             "by_seed": by_seed,
         }
     return {

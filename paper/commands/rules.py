@@ -24,7 +24,7 @@ def rules(
     models: Annotated[
         Path, typer.Option(help="Folder that keeps models and scores between runs.")
     ] = Path("runs/rules"),
-    seeds: Annotated[int, typer.Option(min=2, help="Ensembles for each rule.")] = 5,
+    seeds: Annotated[int, typer.Option(min=1, help="Ensembles for each rule.")] = 5,
     limit: Annotated[int, typer.Option(min=1, help="Molecules explained for each.")] = 30,
     processes: Annotated[int, typer.Option(min=1, help="Rules at a time.")] = 1,
     only_show: Annotated[
