@@ -1,12 +1,13 @@
 """Methods of explanation on rules whose truth is known, as tables from a record."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from lgan.explain.methods import DEFAULT
 from paper.render import Grid
+from paper.rule_units import MEAN, OF
 
 # What the default has to reach on every rule, the mean over seeds.
 AUC, AUC_OF_TWO, RECALL, OVERLAP, BEHIND, AGREEMENT = 0.95, 0.90, 0.8, 0.75, 0.02, 0.8
@@ -55,7 +56,7 @@ def _bars(record: Mapping[str, Any]) -> Grid:
             agreement is None or agreement >= AGREEMENT,
         ]
         cells = [
-            f"{own['auc']:.3f} ± {np.std([one['auc'] for one in own['by_seed']]):.3f}",
+            _with_deviation([one["auc"] for one in own["by_seed"]]),
             ", ".join(f"{share:.2f}" for share in own["recall"]),
             f"{own['overlap']:.3f}",
             f"{max(behind, 0):.3f}",
@@ -83,7 +84,7 @@ def _bars(record: Mapping[str, Any]) -> Grid:
 
 def _notes(record: Mapping[str, Any]) -> list[str]:
     rules, settings, chosen = record["rules"], record["settings"], record["chosen"]
-    sizes = [rule["molecules"] for rule in rules.values()]
+    sizes = sorted({rule["molecules"] for rule in rules.values()})
     others = {n: m for n, m in chosen["without"].items() if m != chosen["all"]}
     lost = (
         f"{name} " + " and ".join(f"{share:.2f}" for share in rule["lost_with_group"])
@@ -91,11 +92,13 @@ def _notes(record: Mapping[str, Any]) -> list[str]:
     )
     return [
         f"Models are those of `LGANClassifier(members={settings['members']})` with the default "
-        f"recipe, trained on {min(sizes)} to {max(sizes)} molecules, with the seeds "
-        f"{', '.join(map(str, settings['seeds']))}. Explained are at most {settings['limit']} "
-        "molecules of a rule that have its groups and are classified right, for that class.",
+        f"recipe, trained on {' to '.join(map(str, sizes[:: len(sizes) - 1 or 1]))} molecules of "
+        f"every rule; seeds: {', '.join(map(str, settings['seeds']))}. Explained are at most "
+        f"{settings['limit']} molecules of a rule that have its groups and are classified right, "
+        "for that class.",
         "Recall is taken at the true number of bonds; overlap at half of the largest score; "
         "agreement is the rank correlation of the bonds of a molecule between two seeds.",
+        f"`{MEAN}` is the plain mean of {' and '.join(OF)}, the default without a bound on losses.",
         f"By the mean of ROC-AUC, recall and overlap the best of all rules is {chosen['all']}; "
         "leaving one rule out chooses the same"
         + (", but for " + ", ".join(f"{n} ({m})" for n, m in others.items()) if others else "")
@@ -103,3 +106,8 @@ def _notes(record: Mapping[str, Any]) -> list[str]:
         "Fidelity deletes as many of the strongest bonds as the groups have. With the bonds of one "
         f"group the models lose a probability of: {', '.join(lost)}.",
     ]
+
+
+def _with_deviation(values: Sequence[float]) -> str:
+    mean = f"{np.mean(values):.3f}"
+    return mean if len(values) == 1 else f"{mean} ± {np.std(values):.3f}"

@@ -86,8 +86,9 @@ def test_models_are_trained_once_and_explained_by_every_method(tmp_path):
 
 def test_a_bar_that_is_missed_is_marked():
     def scores(auc):
+        by_seed = [{"auc": auc - 0.01}, {"auc": auc + 0.01}]
         return {"auc": auc, "recall": [0.9, 0.7], "overlap": 0.8, "fidelity": 0.3,
-                "agreement": 0.81, "atom_auc": 0.9, "by_seed": [{"auc": auc}]}  # fmt: skip
+                "agreement": 0.81, "atom_auc": 0.9, "by_seed": by_seed}  # fmt: skip
 
     methods = {"consensus": scores(0.92), "leave-one-out": scores(0.95),
                "absolute-gradient": scores(0.5)}  # fmt: skip
@@ -99,8 +100,8 @@ def test_a_bar_that_is_missed_is_marked():
         "settings": {"members": 5, "seeds": [0, 1], "limit": 30},
     }
     both, single, reached = rule_grids(record)[0].rows
-    assert both[2:7] == ["0.920 ± 0.000", "0.90, 0.70 ▼", "0.800", "0.030 ▼", "0.81"]
-    assert single[2] == "0.920 ± 0.000 ▼"  # one group alone has the higher bar
+    assert both[2:7] == ["0.920 ± 0.010", "0.90, 0.70 ▼", "0.800", "0.030 ▼", "0.81"]
+    assert single[2] == "0.920 ± 0.010 ▼"  # one group alone has the higher bar
     assert reached[2:7] == ["1 of 2", "0 of 2", "2 of 2", "0 of 2", "2 of 2"]
     for each in methods.values():
         each["agreement"] = None
