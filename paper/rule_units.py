@@ -9,12 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from lgan import LGANClassifier, Predictor, load_model
 from lgan.data import replaced
+from lgan.estimator import LGANClassifier
 from lgan.explain.deletion import Players, remaining_outputs
 from lgan.explain.maskable import MaskableGraph
 from lgan.explain.masking import prepared
 from lgan.explain.question import Question
+from lgan.predictor import Predictor, load_model
 from lgan.predictor.explaining import explain_graphs
 from lgan.train.environment import environment
 from paper.rules import LabelledMolecule
