@@ -25,6 +25,8 @@ from lgan.train.processes import joined
 # Graphs in a batch, of all processes together, and the width of the layers.
 BATCH = {"cpu": 128, "cuda": 1024}
 WIDTH = {"cpu": 64, "cuda": 128}
+# Steps after which an epoch is long enough to be measured, and graphs that are held out.
+STEPS, HELD_OUT = 500, 512
 EXCHANGES = 10
 
 
@@ -57,7 +59,9 @@ def read(folder: str) -> dict[str, float]:
 
 
 def epoch(folder: str, norm: str, window: str, device: str) -> dict[str, float]:
-    """Train for an epoch, after a few steps that compile; with CUDA the second, after capturing."""
+    """Train for an epoch, of a large table for a part of one, after a few steps that compile; with
+    CUDA the second, after capturing. A few graphs of the first shard are held out.
+    """
     place, batch = torch.device(device), BATCH[torch.device(device).type]
     torch.set_num_threads(1)
     shards = Shards.open(folder)
@@ -72,14 +76,18 @@ def epoch(folder: str, norm: str, window: str, device: str) -> dict[str, float]:
     def note(number: int, curves: Curves) -> None:
         seconds.append(float(curves.seconds[number - 1]))
 
-    train = partial(train_ensemble, factory, graphs, members=1, device=place)
+    folds = torch.full((graphs.num_graphs,), -1)
+    held = min(HELD_OUT, graphs.num_graphs // 10)
+    folds[: 2 * held] = torch.arange(2 * held) % 2  # of the two folds one is held out
+    steps = max(1, min(STEPS, graphs.num_graphs // batch))
+    train = partial(train_ensemble, factory, graphs, members=1, folds=folds, device=place)
     with joined():
         train(config=TrainConfig(epochs=1, iterations=3, batch_size=batch))
         epochs = 1 if place.type == "cpu" else 2
-        train(config=TrainConfig(epochs=epochs, iterations=0, batch_size=batch), on_epoch=note)
+        train(config=TrainConfig(epochs=epochs, iterations=steps, batch_size=batch), on_epoch=note)
     return {
         "seconds": seconds[-1],
-        "graphs": graphs.num_graphs,
+        "graphs": min(steps * batch, graphs.num_graphs),
         "batch": batch,
         "parameters": sum(weight.numel() for weight in factory().parameters()),
     }
