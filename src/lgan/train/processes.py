@@ -8,6 +8,8 @@ from threading import Thread
 
 import torch
 from torch import distributed
+from torch.distributed.distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
 
 from lgan.ops import together
 
@@ -33,7 +35,16 @@ def joined() -> Iterator[bool]:
     gpus = torch.cuda.is_available()
     if gpus:
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
-    distributed.init_process_group("cpu:gloo,cuda:nccl" if gpus else "gloo")
+    # torchrun keeps its store when it starts lost processes anew: without a prefix of their own
+    # they may read where a process listened that is gone, and wait for it.
+    store, rank, number = next(rendezvous("env://"))
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    distributed.init_process_group(
+        "cpu:gloo,cuda:nccl" if gpus else "gloo",
+        store=PrefixStore(f"attempt-{attempt}", store),
+        rank=rank,
+        world_size=number,
+    )
     try:
         with together.sharing():
             yield together.rank() == 0
