@@ -27,7 +27,7 @@ QUICK = [*SMALL, "--epochs", 2, "--iterations", 2]
 def test_cv_prints_every_rule_and_keeps_the_record(model, lgan, tmp_path):
     ran = lgan("cv", "triangles", "--model", model, *QUICK, "--output", "out")
     assert ran.code == 0, ran.err
-    assert f"triangles, {model}, 3 folds, 2 epochs" in " ".join(ran.out.split())
+    assert f"triangles, model {model}, 3 folds, 2 epochs" in " ".join(ran.out.split())
     for rule in ("gin", "fold-max", "fair"):
         assert f"│ {rule} " in ran.out
     assert "not measured" in ran.out  # the rule fair

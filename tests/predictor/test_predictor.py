@@ -34,6 +34,12 @@ def test_a_row_that_cannot_be_read_keeps_its_place(binary):
         assert binary.predict(["CCO", "C1CC"])[1] is None
 
 
+@pytest.mark.parametrize("asked", ["predict", "predict_proba", "explain"])
+def test_one_molecule_without_a_list_is_told_so(asked, binary):
+    with pytest.raises(ValueError, match=r"got one SMILES. Give a list: \['CCO'\]"):
+        getattr(binary, asked)("CCO")
+
+
 def test_a_prediction_does_not_depend_on_its_neighbours_in_the_list(binary):
     together = binary.predict_proba(["CCO", "c1ccccc1O", "CCBr"])
     alone = np.concatenate([binary.predict_proba([s]) for s in ("CCO", "c1ccccc1O", "CCBr")])

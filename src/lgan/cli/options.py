@@ -271,7 +271,9 @@ Resume = Annotated[bool, typer.Option("--resume", help="Go on after an interrupt
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is in the output.")]
 Fair = Annotated[
     bool,
-    typer.Option("--fair", help="Train ten more models with an inner hold-out, for that rule."),
+    typer.Option(
+        "--fair", help="Train another model a fold with an inner hold-out, for that rule."
+    ),
 ]
 Bagged = Annotated[
     bool,

@@ -310,7 +310,7 @@ def _show(results: list["CVResult"], folder: Path) -> None:
         rows.append([rule, f"{mean} ± {std}", span, text])
     several = f", mean of {len(results)} seeds" if len(results) > 1 else ""
     table(
-        f"{result.dataset}, {result.model['name']}, {len(result.fold_sizes)} folds, "
+        f"{result.dataset}, model {result.model['name']}, {len(result.fold_sizes)} folds, "
         f"{result.test.size(1)} epochs{several}",
         ["rule", metric, "epoch", "how the epoch is chosen" if not several else ""],
         rows,

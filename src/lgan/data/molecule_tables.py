@@ -191,7 +191,8 @@ def _without_stereo(smiles: str) -> str:
     if not any(mark in smiles for mark in "@/\\"):
         return smiles
     chem = require("rdkit.Chem")
-    mol = chem.MolFromSmiles(smiles)
+    with require("rdkit.rdBase").BlockLogs():  # reading them has told what is wrong
+        mol = chem.MolFromSmiles(smiles)
     if mol is None:
         return smiles
     chem.RemoveStereochemistry(mol)

@@ -183,7 +183,8 @@ def scaffolds(smiles: Sequence[str]) -> list[str]:
         ['c1ccccc1', '']
     """
     murcko = require("rdkit.Chem.Scaffolds.MurckoScaffold")
-    found = {text: murcko.MurckoScaffoldSmiles(text) for text in dict.fromkeys(smiles)}
+    with require("rdkit.rdBase").BlockLogs():
+        found = {text: murcko.MurckoScaffoldSmiles(text) for text in dict.fromkeys(smiles)}
     return [found[text] for text in smiles]
 
 

@@ -155,8 +155,8 @@ def pair_attr(
         raise ValueError(
             "`edge_attr` must agree in both directions of an edge and in all edges between two "
             f"nodes, got {attr[wrong].tolist()} and {out[pair[wrong]].tolist()} between the nodes "
-            f"{int(u[wrong])} and {int(v[wrong])}. Make them agree, or give a rule, such as "
-            "`reduce='mean'`."
+            f"{int(u[wrong])} and {int(v[wrong])}. Make them agree, or give a rule: "
+            "`reduce='mean'` of the transform, `edge_reduce='mean'` of a layer."
         )
     if not attr.is_floating_point() and reduce == "mean":
         raise ValueError(
