@@ -12,11 +12,13 @@ from lgan.data import stratified_folds
 from lgan.train import cross_validate_variants
 from lgan.train import folds as folds_module
 from lgan.train import groups as groups_module
+from lgan.train import loop as loop_module
 from lgan.train.batches import drawn_graphs
 from lgan.train.curves import Curves
 from lgan.train.jobs import Variant, held_out_job
 from lgan.train.loop import train_together
 from lgan.train.memory import models_at_once
+from lgan.train.stack import drawn_together
 
 CONFIG = TrainConfig(epochs=3, iterations=3, batch_size=16, seed=4)
 
@@ -235,19 +237,21 @@ def test_a_run_that_was_halved_goes_on_as_it_was(monkeypatch, union, factory, tm
 
 
 @pytest.mark.parametrize("fair", [False, True])
-def test_every_model_of_every_seed_begins_with_weights_of_its_own(fair, union, factory):
+def test_every_model_of_every_seed_begins_with_weights_of_its_own(
+    fair, union, factory, monkeypatch
+):
     """Sums of seed and fold would give three seeds of ten folds twelve beginnings."""
-    build, begun = factory(), []
+    begun: list[tuple[float, ...]] = []
 
-    def recorded() -> torch.nn.Module:
-        model = build()
-        weights = torch.cat([p.detach().flatten() for p in model.parameters()])
-        if weights.device.type != "meta":
-            begun.append(tuple(weights.tolist()))
+    def recorded(*given) -> torch.nn.Module:
+        model = drawn_together(*given)
+        rows = torch.cat([p.detach().flatten(1) for p in model.parameters()], 1)
+        begun.extend(map(tuple, rows.tolist()))
         return model
 
+    monkeypatch.setattr(loop_module, "drawn_together", recorded)
     config = replace(CONFIG, epochs=1, iterations=1)
-    variants = [Variant(recorded, replace(config, seed=seed)) for seed in range(3)]
+    variants = [Variant(factory(), replace(config, seed=seed)) for seed in range(3)]
     cross_validate_variants(variants, union, folds=10, fair=fair)
     models = 60 if fair else 30
     assert (len(begun), len(set(begun))) == (models, models)
