@@ -34,13 +34,7 @@ def prepare(source: str, folder: str, shards: str, processes: str) -> dict[str, 
     """Make shards."""
     begin = time.perf_counter()
     made = prepare_shards(source, folder, shards=int(shards), processes=int(processes))
-    seconds = time.perf_counter() - begin
-    return {
-        "seconds": seconds,
-        "graphs": made.num_graphs,
-        "shards": len(made),
-        "bytes": made.nbytes,
-    }
+    return _cost(time.perf_counter() - begin, made)
 
 
 def read(folder: str) -> dict[str, float]:
@@ -49,13 +43,12 @@ def read(folder: str) -> dict[str, float]:
     begin = time.perf_counter()
     for number in range(len(shards)):
         shards.union([number])
-    seconds = time.perf_counter() - begin
-    return {
-        "seconds": seconds,
-        "graphs": shards.num_graphs,
-        "shards": len(shards),
-        "bytes": shards.nbytes,
-    }
+    return _cost(time.perf_counter() - begin, shards)
+
+
+def _cost(seconds: float, shards: Shards) -> dict[str, float]:
+    sizes = {"graphs": shards.num_graphs, "shards": len(shards), "bytes": shards.nbytes}
+    return {"seconds": seconds, **sizes}
 
 
 def epoch(folder: str, norm: str, window: str, device: str) -> dict[str, float]:

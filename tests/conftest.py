@@ -18,6 +18,11 @@ settings.register_profile("lgan", deadline=None)
 settings.load_profile("lgan")
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes are named by their argument: a packed file holds the time it was packed at."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.fixture(autouse=True)
 def seed() -> int:
     torch.manual_seed(0)

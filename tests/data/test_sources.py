@@ -167,3 +167,16 @@ def test_attributes_that_are_not_finite_are_refused(tiny: RawGraphs, value: floa
 def test_unknown_features_are_refused(tiny: RawGraphs) -> None:
     with pytest.raises(ValueError, match=", ".join(FEATURES).replace("+", r"\+")):
         node_features(tiny, "colour")
+
+
+@pytest.mark.parametrize("smiles", ["CCO", "C/C=C/C", "C" * 300])
+def test_one_molecule_without_a_list_is_told_so(smiles):
+    pytest.importorskip("rdkit", reason="molecules need rdkit")
+    with pytest.raises(ValueError, match=r"got one SMILES\. Give a list: \['C"):
+        load_raw(smiles)
+
+
+@pytest.mark.parametrize("source", ["NOSUCHSET", "no/such/file", "x" * 300])
+def test_what_is_neither_there_nor_a_molecule_is_no_data_set(source):
+    with pytest.raises((ValueError, FileNotFoundError), match="data set"):
+        load_raw(source)

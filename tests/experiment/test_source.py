@@ -34,5 +34,7 @@ def test_pairs_carry_none_where_nodes_tell_more():
 def test_what_is_given_stays_where_nodes_tell_no_more_than_their_degree():
     chosen, lines = options(pair_code="none")
     assert (chosen["pair_code"], chosen["squash"], lines.pair_table) == ("none", True, None)
+    assert chosen["code_map"] == "linear"  # there is nothing for a spline to read
+    assert options("lgan-code")[0]["code_map"] == "linear"
     assert options(recipe="paper")[0]["pair_code"] == "none"
     assert "pair_code" not in options("gin")[0]

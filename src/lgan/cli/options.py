@@ -194,7 +194,15 @@ Seeds = Annotated[
     ),
 ]
 Device = Annotated[str, typer.Option(metavar="NAME", help="Where to compute: cpu, cuda or auto.")]
-Epochs = Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of epochs.")]
+Epochs = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Number of epochs.",
+        show_default="60, fewer beyond 5,000 graphs; by the recipe",
+    ),
+]
 Iterations = Annotated[
     int | None,
     typer.Option(

@@ -46,8 +46,7 @@ class UnionOptions:
         known |= {"edge_features": self.edge_features} if self.edge_features != "none" else {}
         known |= {"triangles": False} if not self.triangles else {}
         known |= {"pair_code": self.pair_code} if self.pair_code != "none" else {}
-        other = self.unlabelled_code not in (None, self.pair_code)
-        known |= {"unlabelled_code": self.unlabelled_code} if other else {}
+        known |= {"unlabelled_code": self.unlabelled_code} if self.unlabelled_code else {}
         known |= {"lift": self.lift.key} if self.lift is not None else {}
         known |= {"graph_features": list(self.graph_features)} if self.graph_features else {}
         known |= {"asked": asked} if asked else {}
@@ -215,7 +214,7 @@ def encoded(
         triangles=options.triangles,
         pair_code=options.pair_code,
     )
-    if options.unlabelled_code not in (None, options.pair_code) and union.only_degrees:
+    if options.unlabelled_code is not None and union.only_degrees:
         union = replace(union, lines=union.lines.coded(options.unlabelled_code))
     return union if lift is None else union.lifted(lift, progress)
 

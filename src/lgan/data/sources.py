@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,18 @@ def _read(source: Any, how: "_Reading") -> RawGraphs:
     if isinstance(source, RawGraphs):
         return source
     if isinstance(source, str | os.PathLike):
-        return _from_file(Path(source), how) if is_path(source) else _by_name(str(source), how)
+        try:
+            if is_path(source):
+                return _from_file(Path(source), how)
+            known_dataset(str(source), archives_at_hand(root=how.root, mirror=how.mirror))
+        except (FileNotFoundError, ValueError):
+            if os.path.exists(source) or not _is_smiles(str(source)):
+                raise
+            raise ValueError(
+                "The source must be a path, a name or a list of graphs, got one SMILES. Give a "
+                f"list: [{source!r}]."
+            ) from None
+        return _by_name(str(source), how)
     if isinstance(source, Mapping) or hasattr(source, "columns"):
         return _table(source, how)
     return _from_list(source, how)
@@ -147,7 +159,7 @@ def is_path(source: str | os.PathLike[str]) -> bool:
         FileNotFoundError: Where it looks like a path and nothing is there.
     """
     path = Path(source)
-    if path.exists():
+    if os.path.exists(path):  # also where a text is too long for a name
         return True
     like_a_file = is_table(path) or is_graph_file(path) or path.suffix.lower() == ".zip"
     if isinstance(source, str) and path.name == source and not like_a_file:
@@ -155,6 +167,15 @@ def is_path(source: str | os.PathLike[str]) -> bool:
     raise FileNotFoundError(
         f"Expected a data set in {path}, got no such file or folder. Check the path."
     )
+
+
+def _is_smiles(text: str) -> bool:
+    if find_spec("rdkit") is None:
+        return False
+    from rdkit import Chem, rdBase
+
+    with rdBase.BlockLogs():
+        return Chem.MolFromSmiles(text) is not None
 
 
 def _from_file(path: Path, how: _Reading) -> RawGraphs:
@@ -176,7 +197,6 @@ def _from_file(path: Path, how: _Reading) -> RawGraphs:
 
 
 def _by_name(name: str, how: _Reading) -> RawGraphs:
-    known_dataset(name, archives_at_hand(root=how.root, mirror=how.mirror))
     spec = DATASETS.get(name)
     if spec is not None and spec.kind == "synthetic":
         raw = GENERATORS[name](how.seed)

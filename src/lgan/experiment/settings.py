@@ -134,6 +134,13 @@ def settings_for(model: str, dataset: str, *, recipe: str | None = None, **given
             f"The model {model!r} reads no features of whole graphs, got `graph_features="
             f"{','.join(told)!r}`. Leave them out, or choose a model that does: {able}."
         )
+    unlabelled = {
+        key: value
+        for key, value in UNLABELLED.items()
+        if recipe == "default" and key in options and key not in {*given, *spec.defaults}
+    }
+    if "pair_code" not in unlabelled:
+        unlabelled.pop("code_map", None)  # reads the codes of these, and there may be none
     compress = bool(chosen["compress"]) and isinstance(spec, NetworkSpec) and spec.compress
     return Settings(
         model=model,
@@ -146,11 +153,7 @@ def settings_for(model: str, dataset: str, *, recipe: str | None = None, **given
         edge_features=str(chosen["edge_features"]),
         graph_features=told,
         recipe=recipe,
-        unlabelled={
-            key: value
-            for key, value in UNLABELLED.items()
-            if recipe == "default" and key in options and key not in given
-        },
+        unlabelled=unlabelled,
     )
 
 

@@ -277,7 +277,7 @@ def _union_options(settings: Settings) -> UnionOptions:
         settings.pair_code,
         None if spec.lift is None else spec.lift(settings.options),
         settings.graph_features,
-        settings.unlabelled.get("pair_code", settings.pair_code),
+        settings.unlabelled.get("pair_code"),
     )
 
 

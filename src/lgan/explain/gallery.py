@@ -68,8 +68,6 @@ class GalleryItem:
     def change(self) -> str:
         """What all edges together do: red ones may be too few to turn a prediction."""
         start, end = self.attribution.baseline_output, self.attribution.output
-        sign, numbers = "−" if end < start else "+", [f"{value:+.2f}" for value in (start, end)]
-        before, after = (text.replace("-", "−") for text in numbers)
         parts = "edges" if self.picture.molecule is None else "bonds"
         names = {"log-odds": f"log-odds {self.picture.red}"}
         if self.is_number:
@@ -77,8 +75,9 @@ class GalleryItem:
         if self.attribution.against is not None:
             names["log-odds"] += f" against {self.classes[self.attribution.against]}"
         of = names.get(self.attribution.of, "output")
-        change = f"{sign} {abs(end - start):.2f} by {parts}"
-        return f"{of}: {before} without {parts} {change} = {after}"
+        sign = "−" if end < start else "+"
+        said = f"{start:+.2f} without {parts} {sign} {abs(end - start):.2f} by {parts} = {end:+.2f}"
+        return f"{of}: {said.replace('-', '−')}"
 
     @property
     def is_number(self) -> bool:

@@ -11,7 +11,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from lgan._optional import require
 from lgan.catalogue import DATASETS
 from lgan.data import Encoder, RawGraphs, feature_names, load_raw
 from lgan.data.graph_keys import graph_keys
@@ -298,11 +297,6 @@ class Predictor:
 
     def read(self, source: Any, **reading: Any) -> RawGraphs:
         """The graphs of a source, with the features the model was trained with."""
-        if self.encoder.featuriser is not None and _is_smiles(source):
-            raise ValueError(
-                f"`source` must be a list of SMILES, a table or a path, got one SMILES. "
-                f"Give a list: [{source!r}]."
-            )
         how: dict[str, Any] = {"targets": [], **reading}
         if self.encoder.graphs is not None and not isinstance(how.get("columns"), Mapping):
             how["columns"] = (*how.get("columns", ()), *self.encoder.graphs.columns)
@@ -397,14 +391,6 @@ def load_model(path: Path | str) -> Predictor:
         return Predictor.of(stored)
     except ValueError as error:
         raise ValueError(f"{path} is not a whole model of lgan: {error}") from error
-
-
-def _is_smiles(source: Any) -> bool:
-    """Whether a source is one molecule, and no path or name."""
-    if not isinstance(source, str) or source in DATASETS or Path(source).exists():
-        return False
-    with require("rdkit.rdBase").BlockLogs():
-        return require("rdkit.Chem").MolFromSmiles(source) is not None
 
 
 def _told(raw: RawGraphs) -> RawGraphs:
