@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,12 @@ import torch
 from torch import Tensor, nn
 
 from lgan._optional import require
-from lgan.data import RawGraphs, load_raw, replaced, stratified_folds
+from lgan.data import RawGraphs, load_raw, node_features, replaced, stratified_folds
 from lgan.experiment import Reading, Settings, factory, network_spec, prepare, settings_for
-from lgan.explain import Attribution, Explainer, GalleryItem, Picture, Scale, save
-from lgan.explain.explainer import class_names, model_input
+from lgan.explain import MOLECULES, Attribution, GalleryItem, Picture, Scale, attribute, save
 from lgan.explain.integrated_gradients import METHOD
 from lgan.explain.molecule import Molecule, molecule_from_graph, molecule_from_smiles
+from lgan.graph import GraphUnion
 from lgan.train import OnEpoch, train_one
 from lgan.train.environment import environment, typed_command
 from lgan.wl import refine
@@ -156,11 +155,9 @@ class _Trained:
 
     def explain(self, raw: RawGraphs, target: int) -> list[Attribution]:
         """Scores of every graph of a small set for a class."""
-        read = partial(
-            model_input, features=self.settings.features, num_features=self.num_features,
-            pair_code=self.settings.pair_code,
-        )  # fmt: skip
-        return Explainer(self.model, read, target, METHOD).scores(raw)
+        union = _union(raw, self.settings.features, self.num_features, self.settings.pair_code)
+        found: list[Attribution] = attribute(self.model, union, target, method=METHOD)
+        return found
 
 
 def _no_bar(title: str, epochs: int, sizes: list[int]) -> AbstractContextManager[None]:
@@ -202,7 +199,7 @@ def _molecules(trainer: _Trainer) -> tuple[list[Panel], dict[str, Any]]:
     for each, place, letter, (name, smiles, paper) in zip(shown, places, "cd", SHOWN, strict=True):
         item = GalleryItem.of(
             trained.explain(each.graph(raw.name), MUTAGEN)[0],
-            class_names(raw),
+            MOLECULES[raw.name].classes,
             name=f"({letter}) {name}",
             truth=None if place is None else int(raw.y[place]),
             molecule=each,
@@ -237,8 +234,23 @@ def _on_top(raw: RawGraphs, scores: list[Attribution]) -> float:
 
 def _told_apart_by(pair: RawGraphs) -> dict[str, bool]:
     """Which tests separate two graphs."""
-    union = model_input(pair, "constant", num_features=1)
+    union = _union(pair, "constant", 1)
     return {test: bool(refine(union, test=test).separates(0, 1)) for test in SHOWN_TESTS}
+
+
+def _union(raw: RawGraphs, features: str, num_features: int, pair_code: str = "none") -> GraphUnion:
+    """A few graphs as a model of a whole set reads them, nodes numbered as they are."""
+    return GraphUnion.build(
+        node_features(raw, features)[0],
+        raw.pair_index,
+        torch.zeros(raw.num_graphs, dtype=torch.int64),
+        raw.node_ptr,
+        num_features=num_features,
+        num_classes=2,
+        compress=False,
+        pair_code=pair_code,
+        name=raw.name,
+    )
 
 
 def _find(raw: RawGraphs, wanted: Molecule) -> int | None:

@@ -1,6 +1,6 @@
 """Models of molecules with fresh weights, for tests."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -14,9 +14,9 @@ from lgan.train.checkpoint import Checkpoint
 SMILES = ["CCO", "c1ccccc1C(=O)O", "CC(=O)Nc1ccccc1", "C1CC", "O=C(O)CCl"]
 
 
-def predictor(values: Sequence[Any], **options: Any) -> Predictor:
-    """A model with fresh weights on the molecules above."""
-    raw = load_raw(SMILES, targets={"y": values})
+def predictor(values: Sequence[Any] | Mapping[str, Any], **options: Any) -> Predictor:
+    """A model with fresh weights on the molecules above, of one target or of several by name."""
+    raw = load_raw(SMILES, targets=values if isinstance(values, Mapping) else {"y": values})
     encoder = Encoder.fit(raw)
     options = {"num_layers": 2, "pair_code": "rings", **options}
     if encoder.num_edge_features:

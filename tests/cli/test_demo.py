@@ -24,7 +24,7 @@ def test_demo_prints_a_table_and_keeps_the_records(lgan, tmp_path):
     assert report.count("<article") == 12
     assert report.count("held out") == 12
     shown = lgan("explain", "out/model.safetensors", "--index", 0, "--json")
-    assert shown.json[0]["held_out"] is True
+    assert shown.json["graphs"][0]["held_out"] is True
 
 
 def test_gin_stays_at_chance_and_lgan_does_not(lgan):

@@ -1,9 +1,12 @@
+import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from lgan.data import RawGraphs, load_raw
+from lgan.data import Encoder, RawGraphs, load_raw
+from lgan.explain.molecule import graphs_from_smiles
 from lgan.nn import LGAN
 from lgan.train.checkpoint import Checkpoint
 
@@ -11,40 +14,47 @@ SUMS = ["--method", "integrated-gradients"]  # whose scores add up
 SMALL = ["--hidden", 8, "--layers", 2, "--batch-size", 64, "--epochs", 2]
 
 
-def _store(path: Path, dataset: str, in_channels: int, features: str = "labels") -> Path:
+def _store(path: Path, raw: RawGraphs) -> Path:
     """A model with fresh weights, stored as a trained one is."""
     torch.manual_seed(0)
+    encoder = Encoder.fit(raw, features="labels", other=False)
     options = {"num_layers": 2, "readout": "sum", "residual": True}
-    model = LGAN(in_channels, 8, 2, **options)
+    if encoder.num_edge_features:
+        options["edge_dim"] = encoder.num_edge_features
+    model = LGAN(encoder.num_features, 8, 2, **options)
     Checkpoint(
         model="lgan",
         options=options,
-        in_channels=in_channels,
+        in_channels=encoder.num_features,
         hidden_channels=8,
         out_channels=2,
-        dataset=dataset,
-        features=features,
+        dataset=raw.name,
+        features="labels",
         state=model.state_dict(),
         info={"compress": True, "config": {"seed": 0}, "held_out_graphs": [0, 1, 20, 21, 40, 41]},
+        classes=raw.classes,
+        encoder=encoder.to_json(),
     ).save(path)
     return path
 
 
 @pytest.fixture
 def triangles(tmp_path) -> Path:
-    return _store(tmp_path / "triangles.safetensors", "triangles", 1)
+    return _store(tmp_path / "triangles.safetensors", load_raw("triangles"))
 
 
 @pytest.fixture
 def mutag(tmp_path) -> Path:
+    """A model that reads the labels and bonds of MUTAG, which keeps no hydrogens."""
     pytest.importorskip("rdkit")
-    return _store(tmp_path / "mutag.safetensors", "MUTAG", 7)
+    raw = graphs_from_smiles(["CO", "CN"], "MUTAG").with_targets({"class": ["-1", "1"]})
+    return _store(tmp_path / "mutag.safetensors", raw)
 
 
 def test_scores_are_printed_as_json(triangles, lgan):
     ran = lgan("explain", triangles, "--index", 7, "--index", 3, *SUMS, "--json")
     assert ran.code == 0, ran.err
-    first, second = ran.json
+    first, second = ran.json["graphs"]
     assert [first["name"], second["name"]] == ["triangles 7", "triangles 3"]
     raw = load_raw("triangles")
     start, end = raw.node_ptr[7:9].tolist()
@@ -81,30 +91,30 @@ def test_several_graphs_become_a_grid(name, triangles, lgan, tmp_path):
 
 def test_colours_speak_for_one_class_unless_another_is_asked_for(triangles, lgan):
     ran = lgan("explain", triangles, "--index", 0, "--index", 1, "--json")
-    assert [item["target"] for item in ran.json] == [1, 1]
-    assert [item["of"] for item in ran.json] == ["log-odds", "log-odds"]
+    assert [item["target"] for item in ran.json["graphs"]] == [1, 1]
+    assert [item["of"] for item in ran.json["graphs"]] == ["log-odds", "log-odds"]
     for given, target in (("0", 0), ("hexagons", 0), ("triangles", 1)):
         ran = lgan("explain", triangles, "--index", 0, "--class", given, "--json")
-        assert ran.json[0]["target"] == target
+        assert ran.json["graphs"][0]["target"] == target
 
 
 def test_the_old_name_of_the_class_still_works_and_says_so(triangles, lgan):
     ran = lgan("explain", triangles, "--index", 0, "--target", 0, "--json")
-    assert ran.json[0]["target"] == 0
+    assert ran.json["graphs"][0]["target"] == 0
     assert "`--target` is now `--class`" in ran.err
 
 
 def test_method_is_used(triangles, lgan):
     ran = lgan("explain", triangles, "--index", 0, "--method", "degree", "--json")
-    assert ran.json[0]["method"] == "degree"
-    assert ran.json[0]["gap"] is None
+    assert ran.json["graphs"][0]["method"] == "degree"
+    assert ran.json["graphs"][0]["gap"] is None
 
 
 def test_report_shows_held_out_graphs_and_the_whole_set(triangles, lgan, tmp_path):
     ran = lgan("explain", triangles, "--report", "r/out.html", "--gallery", 4, "--json")
     assert ran.code == 0, ran.err
-    assert len(ran.json) == 4
-    assert all(entry["held_out"] for entry in ran.json)
+    assert len(ran.json["graphs"]) == 4
+    assert all(entry["held_out"] for entry in ran.json["graphs"])
     html = (tmp_path / "r" / "out.html").read_text()
     assert html.count("<article") == 4
     assert "held-out graphs" in html
@@ -116,7 +126,7 @@ def test_report_of_a_set_made_with_another_seed_does_not_speak_of_held_out_graph
     triangles, lgan, tmp_path
 ):
     ran = lgan("explain", triangles, "--index", 0, "--seed", 3, "--report", "out.html", "--json")
-    assert ran.json[0]["held_out"] is None
+    assert ran.json["graphs"][0]["held_out"] is None
     assert "held-out graphs" not in (tmp_path / "out.html").read_text()
 
 
@@ -133,10 +143,10 @@ def test_smiles_are_drawn_as_molecules(mutag, lgan, tmp_path):
         "-o", "out.svg", "--report", "out.html", "--json",
     )  # fmt: skip
     assert ran.code == 0, ran.err
-    assert [entry["name"] for entry in ran.json] == ["Nc1ccccc1", "C[N+](=O)[O-]"]
-    assert ran.json[0]["node_labels"] == ["N0", "C1", "C2", "C3", "C4", "C5", "C6"]
-    assert ran.json[0]["classes"] == ["not mutagenic", "mutagenic"]
-    assert ran.json[0]["class"] is None
+    assert [entry["name"] for entry in ran.json["graphs"]] == ["Nc1ccccc1", "C[N+](=O)[O-]"]
+    assert ran.json["graphs"][0]["node_labels"] == ["N0", "C1", "C2", "C3", "C4", "C5", "C6"]
+    assert ran.json["graphs"][0]["classes"] == ["not mutagenic", "mutagenic"]
+    assert ran.json["graphs"][0]["class"] is None
     assert "<path" in (tmp_path / "out.svg").read_text()
     assert (tmp_path / "out.html").read_text().count("<article") == 2
 
@@ -144,7 +154,7 @@ def test_smiles_are_drawn_as_molecules(mutag, lgan, tmp_path):
 def test_single_atom_has_an_empty_explanation(mutag, lgan, tmp_path):
     ran = lgan("explain", mutag, "--smiles", "C", "-o", "out.svg", "--report", "out.html")
     assert ran.code == 0, ran.err
-    assert "no edges" in ran.out
+    assert "no edges" in lgan("explain", mutag, "--smiles", "C").out
     assert "No edges, hence nothing to score." in (tmp_path / "out.html").read_text()
     assert (tmp_path / "out.svg").exists()
 
@@ -167,7 +177,7 @@ def test_bad_smiles_fail_and_write_nothing(smiles, message, mutag, lgan, tmp_pat
 def test_smiles_for_a_model_of_no_molecules_fail(triangles, lgan):
     ran = lgan("explain", triangles, "--smiles", "CC")
     assert ran.code == 1
-    assert "Expected a set of molecules whose atoms are known, got 'triangles'" in ran.err
+    assert "reads graphs whose features come with them, got molecules" in ran.err
 
 
 def test_smiles_without_rdkit_name_the_package(mutag, lgan, monkeypatch):
@@ -189,8 +199,7 @@ def test_matplotlib_is_asked_for_before_anything_is_computed(option, triangles, 
         raise AssertionError("computed before the package was asked for")
 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr("lgan.cli.explain.load_raw", computed)
-    monkeypatch.setattr("lgan.cli.explain.explainer_of", computed)
+    monkeypatch.setattr("lgan.predictor.predictor.load_raw", computed)
     ran = lgan("explain", triangles, "--index", 0, *option)
     assert ran.code == 1
     assert "pip install 'lgan[plot]'" in ran.err
@@ -205,20 +214,19 @@ def test_set_with_other_features_fails(mutag, lgan):
     )
 
 
-def test_set_without_the_features_of_the_model_fails(lgan, tmp_path):
-    stored = _store(tmp_path / "a.safetensors", "PROTEINS", 4, "labels+attributes")
-    ran = lgan("explain", stored, "--dataset", "triangles", "--index", 0)
-    assert ran.code == 1
-    assert "need node attributes, got a set (triangles) without" in ran.err
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "say what to explain"),
-        (["--index", 200], "`--index` must be from 0 to 199, got 200: triangles has 200 graphs"),
-        (["--index", -1], "`--index` must be from 0 to 199, got -1"),
-        (["--index", 0, "--class", 2], "`--class` must be one of hexagons, triangles, or a number"),
+        (
+            ["--index", 200],
+            "`--index` must name a row of triangles that can be read, from 0 to 199, got 200",
+        ),
+        (["--index", -1], "that can be read, from 0 to 199, got -1"),
+        (
+            ["--index", 0, "--class", 2],
+            "`--class`: The class to explain must be one of hexagons, triangles, or a number",
+        ),
         (["--index", 0, "--method", "magic"], "Choose one of: consensus, integrated-gradients"),
         (["--index", 0, "--dataset", "MUTANG"], "Did you mean MUTAG?"),
         (["--index", 0, "--smiles", "C"], "`--smiles` excludes SOURCE, `--index`, `--dataset`"),
@@ -250,15 +258,69 @@ def test_graph_without_edges_has_an_empty_explanation(triangles, lgan, monkeypat
             node_ptr=torch.tensor([0, 2]),
             pair_index=torch.zeros(2, 0, dtype=torch.int64),
             y=torch.tensor([1]),
-            classes=("a", "b"),
+            classes=("hexagons", "triangles"),
             node_labels=torch.zeros(2, dtype=torch.int64),
         )
 
-    monkeypatch.setattr("lgan.cli.explain.load_raw", lonely)
+    monkeypatch.setattr("lgan.predictor.predictor.load_raw", lonely)
     ran = lgan("explain", triangles, "--index", 0, "--json", "-o", "out.svg")
     assert ran.code == 0, ran.err
-    assert ran.json[0]["edge_scores"] == []
-    assert ran.json[0]["node_scores"] == [0.0, 0.0]
+    assert ran.json["graphs"][0]["edge_scores"] == []
+    assert ran.json["graphs"][0]["node_scores"] == [0.0, 0.0]
+
+
+def test_a_model_of_other_data_asks_for_the_source(lgan, tmp_path):
+    raw = replace(load_raw("triangles"), name="own")
+    ran = lgan("explain", _store(tmp_path / "own.safetensors", raw), "--index", 0)
+    assert ran.code == 2
+    assert "trained on own, which is no known data set. Name the SOURCE" in " ".join(
+        ran.err.split()
+    )
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["MUTAG", "Mutagenicity"])
+def test_smiles_become_the_graphs_that_the_files_hold(name, mirror, tmp_path):
+    chem = pytest.importorskip("rdkit.Chem")
+    from lgan.explain.molecule import molecule_from_graph
+
+    raw = load_raw(name, mirror=mirror, root=tmp_path)
+    told = 0
+    for graph in range(40):
+        molecule = molecule_from_graph(raw, graph)
+        if molecule.status != "clean":
+            continue
+        text = chem.MolToSmiles(chem.RemoveHs(molecule.mol))
+        made, own = graphs_from_smiles([text], name), raw.select([graph])
+        told += 1
+        for labels in ("node_labels", "pair_labels"):
+            both = (getattr(each, labels).sort().values for each in (made, own))
+            assert torch.equal(*both), (graph, text)
+        assert made.nodes.vocabularies == raw.nodes.vocabularies
+        assert made.pairs.vocabularies == raw.pairs.vocabularies
+    assert told > 10
+
+
+@pytest.mark.data
+def test_a_model_of_mutag_reads_its_bonds_wherever_molecules_come_from(lgan, mirror, tmp_path):
+    pytest.importorskip("rdkit")
+    at = ("--mirror", mirror, "--root", tmp_path / "data")
+    ran = lgan("train", "MUTAG", *SMALL, "--members", 2, "--output", "out", *at)
+    assert ran.code == 0, ran.err
+    model = Path("out") / "model.safetensors"
+    for asked in (("--index", 7), ("MUTAG", "--index", 7), ("--dataset", "MUTAG", "--index", 7)):
+        ran = lgan("explain", model, *asked, *at, "--json")
+        assert ran.code == 0, ran.err
+        assert ran.json["graphs"][0]["classes"] == ["not mutagenic", "mutagenic"]
+        assert ran.json["graphs"][0]["target"] == 1
+    ran = lgan("explain", model, "--smiles", "Cc1ccccc1[N+](=O)[O-] nitrotoluene", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["graphs"][0]["name"] == "nitrotoluene"
+    for given in ("mutagenic", "1"):  # what the class means, and how the files spell it
+        ran = lgan("explain", model, "--smiles", "CCO", "--class", given, "-o", "scores.csv")
+        assert ran.code == 0, ran.err
+        with (tmp_path / "scores.csv").open() as file:
+            assert {row["explained"] for row in csv.DictReader(file)} == {"mutagenic"}
 
 
 @pytest.mark.data

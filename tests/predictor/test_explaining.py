@@ -5,8 +5,15 @@ import torch
 
 import lgan
 from lgan.explain.fragment_table import fragment_table
-from lgan.predictor.explaining import explain_graphs, explained_output_of, score_rows
-from lgan.task import Task
+from lgan.predictor.explaining import (
+    coloured_output,
+    explain_graphs,
+    explained_items,
+    explained_output_of,
+    known_classes,
+    output_names,
+    score_rows,
+)
 from molecule_models import SMILES, predictor
 
 
@@ -17,7 +24,7 @@ def test_scores_are_of_the_atoms_and_bonds_as_they_were_written():
     assert [each.num_nodes for each in found] == [3, 9, 10, 5]
     assert all(each.target == 1 and each.of == "log-odds" for each in found)
     assert [part.name for part in found[1].fragments] == ["O=CO", "c1ccccc1"]
-    rows = list(score_rows(raw, found, model.task))
+    rows = list(score_rows(raw, found, output_names(model)))
     assert {row["row"] for row in rows} == {0, 1, 2, 4}  # the unreadable one has none
     assert sum(row["kind"] == "edge" for row in rows) == raw.num_pairs
     assert rows[0]["explained"] == "yes"
@@ -30,7 +37,9 @@ def test_features_are_scored_by_the_names_of_their_columns():
     first = found[0]
     assert first.node_feature_names == model.encoder.nodes.column_names
     assert first.node_feature_scores.shape == (3, len(first.node_feature_names))
-    rows = [row for row in score_rows(raw, found, model.task) if row["kind"] == "node feature"]
+    rows = [
+        row for row in score_rows(raw, found, output_names(model)) if row["kind"] == "node feature"
+    ]
     assert {"element=C", "element=O"} <= {row["name"] for row in rows}
 
 
@@ -55,10 +64,25 @@ def test_a_predictor_explains_rows_where_they_are():
 
 
 def test_the_output_is_named_or_numbered():
-    several = Task("multilabel", ("a", "b"), ("no", "yes"))
+    several = predictor({"a": [0, 1, 0, 1, 1], "b": [1, 0, 1, 0, 0]})
     assert explained_output_of(several, "b") == explained_output_of(several, "1") == 1
+    assert coloured_output(several) is None
     with pytest.raises(ValueError, match="The target to explain must be one of a, b, or a number"):
         explained_output_of(several, "yes")
+
+
+def test_pictures_of_two_classes_speak_for_one_whatever_is_predicted():
+    model = predictor(["no", "yes", "no", "yes", "yes"])
+    assert coloured_output(model) == 1
+    assert coloured_output(predictor(["a", "b", "c", "b", "a"])) is None
+    raw = model.read(SMILES).with_targets({"y": ["no", "yes", "no", "yes"]})
+    assert known_classes(model, raw).tolist() == [0, 1, 0, 1]
+    assert known_classes(model, raw.with_targets({"y": ["no", "yes", "no", "perhaps"]})) is None
+    found = explain_graphs(model, raw, target=1, method="gradient")
+    items = explained_items(model, raw, found, held_out={4})
+    assert [item.truth for item in items] == [0, 1, 0, 1]
+    assert [item.held_out for item in items] == [False, False, False, True]
+    assert {item.picture.red for item in items} == {"for yes"}
 
 
 def test_fragments_are_counted_over_graphs():

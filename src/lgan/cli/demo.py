@@ -10,16 +10,16 @@ import torch
 import typer
 
 from lgan.cli import options
+from lgan.cli.explain_source import explained_report, overview
 from lgan.cli.screen import activity, console, epoch_progress, print_json, table
 from lgan.cli.setup import output_folder
 from lgan.data import load
 from lgan.experiment import Reading, factory, network_spec, settings_for, stored_model
-from lgan.experiment.explain import explainer_of, report_of
 from lgan.experiment.source import ReadSource
-from lgan.explain.gallery import choose_for_gallery
-from lgan.explain.report import confusion_tables
 from lgan.ops.ahead import compile_layer, layer_is_compiled
-from lgan.train import TrainConfig, cross_validate, predict, train_ensemble
+from lgan.predictor import Predictor
+from lgan.predictor.explaining import explain_graphs, explained_items
+from lgan.train import TrainConfig, cross_validate, train_ensemble
 
 SHOWN = {
     "gin": "sums over neighbours; at most 1-WL",
@@ -124,12 +124,11 @@ def _explain(folder: Path, report: Path, *, epochs: int, folds: int, seed: int) 
     trained = train_ensemble(
         factory(settings, union), union, members=1, folds=fold, config=settings.training
     )
-    held_out = (fold == 0).nonzero().flatten()
     stored = stored_model(settings, found, trained)
     stored.save(folder / MODEL)
-    explainer = explainer_of(stored, settings.dataset, seed=seed)
-    probability = predict(explainer.model, union).softmax(-1)
-    chosen = choose_for_gallery(probability, raw.y, EXPLAINED, among=held_out)
-    tables = confusion_tables(probability, raw.y, raw.name, explainer.held_out)
-    items = explainer.graphs(raw, chosen)
-    report_of(stored, raw.name, explainer, items, tables).save(report)
+    predictor, held_out = Predictor.of(stored), stored.held_out(raw.name, seed)
+    confusions, chosen = overview(predictor, raw, raw.y, EXPLAINED, held_out)
+    shown = raw.select(chosen)
+    scores = explain_graphs(predictor, shown, target="triangles")
+    items = explained_items(predictor, shown, scores, held_out=held_out)
+    explained_report(predictor, shown, items, confusions=confusions).save(report)

@@ -1,22 +1,37 @@
-"""`lgan explain MODEL SOURCE`: scores of whatever a model reads, as a table, pictures, a file."""
+"""What `lgan explain` does: scores of whatever a model reads, as a table, pictures, a file."""
 
 import csv
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import torch
 import typer
+from torch import Tensor
 
+from lgan._optional import require
 from lgan._version import __version__
-from lgan.cli.screen import activity, log, note, print_json, table
+from lgan.cli.screen import activity, log, note, print_json, reading_progress, table
 from lgan.data import RawGraphs, replaced
 from lgan.data.tables import safe_cell
 from lgan.explain import Attribution, GalleryItem, Report, Scale, save
 from lgan.explain.attribution import plain
 from lgan.explain.fragment_table import FragmentRow, fragment_tables
-from lgan.explain.methods import method_spec
+from lgan.explain.gallery import choose_for_gallery
+from lgan.explain.methods import DEFAULT, method_spec
+from lgan.explain.report import confusion_tables
 from lgan.predictor import Predictor
-from lgan.predictor.explaining import SCORE_COLUMNS, explain_graphs, explained_item, score_rows
+from lgan.predictor.explaining import (
+    SCORE_COLUMNS,
+    coloured_output,
+    explain_graphs,
+    explained_items,
+    explained_output_of,
+    known_classes,
+    output_names,
+    score_rows,
+)
 from lgan.train.environment import typed_command
 
 # Edges of a graph, and fragments of a set for and against, that are shown on the screen.
@@ -37,35 +52,65 @@ def explain_source(
     output: Path | None,
     report: Path | None,
     gallery: int,
+    every: bool,
     as_json: bool,
 ) -> None:
-    """Explain a source with the model's own encoder, and write or show what was found."""
-    raw = _chosen(predictor.read(source, **reading), index)
-    if isinstance(source, list):  # SMILES, and after a space a name where it has one
-        names = [text.split(maxsplit=1)[-1] for text in source]
-        raw = replace(raw, ids=tuple(names[row] for row in raw.rows.tolist()))
-    if target is None and predictor.task.kind == "binary":
-        target = predictor.task.classes[1]  # one class for a whole table
+    """Explain a source with the model's own encoder, and write or show what was found.
+
+    Args:
+        predictor: The model.
+        source: What :meth:`Predictor.read` takes.
+        index: Rows to explain; all, or for a page those worth a look.
+        target: Class or target that red speaks for.
+        asked: Options of :func:`explain_graphs`.
+        reading: Options of :func:`lgan.data.load_raw`.
+        output: Picture or table to write.
+        report: Page to write.
+        gallery: Graphs on the page.
+        every: Explain all graphs for a page too, so that its tables of fragments hold them.
+        as_json: Print everything as JSON.
+    """
+    explained = coloured_output(predictor)
+    if target is not None:
+        try:
+            explained = explained_output_of(predictor, target)
+        except ValueError as error:
+            raise typer.BadParameter(f"`--class`: {error}") from error
+    _check_packages(predictor, output, report)
+    raw = _read(predictor, source, reading)
+    held_out = predictor.checkpoint.held_out(raw.name, int(reading.get("seed", 0)))
+    truth = known_classes(predictor, raw)
+    confusions: dict[str, Tensor] = {}
+    if report is not None and truth is not None and raw.num_graphs:
+        confusions, worth_a_look = overview(predictor, raw, truth, gallery, held_out)
+        index = index or (None if every else worth_a_look)
+    chosen = _chosen(raw, index)
     found: list[Attribution] = []
     with activity() as tell:
-        for first in range(0, raw.num_graphs, TOGETHER):
-            tell(f"explaining {first + 1} of {raw.num_graphs}")
-            part = raw.select(range(first, min(first + TOGETHER, raw.num_graphs)))
-            found += explain_graphs(predictor, part, target=target, **asked)
+        for first in range(0, chosen.num_graphs, TOGETHER):
+            tell(f"explaining {first + 1} of {chosen.num_graphs}")
+            part = chosen.select(range(first, min(first + TOGETHER, chosen.num_graphs)))
+            found += explain_graphs(predictor, part, target=explained, **asked)
     if raw.errors:
         note(f"{len(raw.errors):,} rows cannot be read and have no scores.")
-    items = _items(predictor, raw, found)
+    items = explained_items(
+        predictor, chosen, found, held_out=held_out, intervals=_intervals(predictor, chosen)
+    )
     if output is not None and output.suffix.lower() == ".csv":
-        _write(output, predictor, raw, found)
+        _write(output, predictor, chosen, found)
         note(f"scores: {output}")
     elif output is not None:
         shared = Scale.joint(item.picture.scale for item in items)
         save([item.picture.on_scale(shared) for item in items], output)
         log.print(f"picture: {output}", soft_wrap=True, markup=False, highlight=False)
-    outputs = predictor.task.classes if predictor.task.has_classes else predictor.task.targets
-    tables = {outputs[target]: rows for target, rows in fragment_tables(found).items()}
+    names = output_names(predictor)
+    tables = {names[output]: rows for output, rows in fragment_tables(found).items()}
     if report is not None:
-        _report(predictor, raw, items[:gallery], tables, asked).save(report)
+        page = explained_report(
+            predictor, chosen, items[:gallery], method=asked["method"], confusions=confusions,
+            fragments=tables,
+        )  # fmt: skip
+        page.save(report)
         log.print(f"report: {report}", soft_wrap=True, markup=False, highlight=False)
     if as_json:
         parts = [
@@ -77,6 +122,57 @@ def explain_source(
         show_scores(items[:SHOWN])
     for name, rows in tables.items():
         _show_fragments(name, rows)
+
+
+def overview(
+    predictor: Predictor,
+    raw: RawGraphs,
+    truth: Tensor,
+    count: int,
+    held_out: Collection[int] | None,
+) -> tuple[dict[str, Tensor], list[int]]:
+    """Tables of right and wrong, and the rows of some graphs that are worth a look: held-out ones,
+    where it is known which these are.
+    """
+    probability = predictor.answers(raw)
+    among = None if held_out is None else torch.tensor(sorted(held_out))
+    worth = choose_for_gallery(probability, truth, count, among=among)
+    rows = [int(raw.rows[graph]) for graph in worth]
+    return confusion_tables(probability, truth, raw.name, held_out), rows
+
+
+def explained_report(
+    predictor: Predictor,
+    raw: RawGraphs,
+    items: list[GalleryItem],
+    *,
+    method: str = DEFAULT,
+    confusions: Mapping[str, Tensor] | None = None,
+    fragments: Mapping[str, list[FragmentRow]] | None = None,
+) -> Report:
+    """A page of explained graphs, and how it came about."""
+    stored = predictor.checkpoint
+    width = f"width {stored.hidden_channels}"
+    options = (f"{key} {value}" for key, value in stored.options.items())
+    training = (f"{key} {value}" for key, value in stored.info.get("config", {}).items())
+    lead = f"A model trained on {stored.dataset}, and {raw.num_graphs:,} graphs that it explains."
+    if raw.num_graphs > len(items):
+        lead += f" The first {len(items)} are shown; the tables of fragments hold all."
+    return Report(
+        title=f"Why {stored.model} says what it says of {raw.name}",
+        lead=lead,
+        items=items,
+        confusions=confusions or {},
+        fragments=fragments or {},
+        facts={
+            "command": typed_command(),
+            "version": f"lgan {__version__}",
+            "model": ", ".join([f"{stored.model} trained on {stored.dataset}", width, *options]),
+            "node features": f"{stored.features} ({stored.in_channels})",
+            "training": ", ".join(training),
+            "method": f"{method}: {method_spec(method).reference}",
+        },
+    )
 
 
 def show_scores(items: list[GalleryItem]) -> None:
@@ -97,6 +193,29 @@ def show_scores(items: list[GalleryItem]) -> None:
     table("Which edges mattered", columns, rows, told)
 
 
+def _check_packages(predictor: Predictor, output: Path | None, report: Path | None) -> None:
+    """Ask for what drawing needs before anything is computed."""
+    table = output is not None and output.suffix.lower() == ".csv"
+    if table:
+        require("pandas")
+    molecules = predictor.encoder.featuriser is not None
+    if (output is not None and not table) or (report is not None and not molecules):
+        require("matplotlib")
+
+
+def _read(predictor: Predictor, source: Any, reading: dict[str, Any]) -> RawGraphs:
+    """The graphs of a source; molecules that were typed by hand must all be readable."""
+    if isinstance(source, list):
+        raw = predictor.read(source)
+        if raw.errors:
+            row, reason = raw.errors[0]
+            raise ValueError(f"{source[row]}: {reason}")
+        names = [text.split(maxsplit=1)[-1] for text in source]  # after a space, where it has one
+        return replace(raw, ids=tuple(names))
+    with reading_progress(str(source)) as progress:
+        return predictor.read(source, **reading, progress=progress)
+
+
 def _chosen(raw: RawGraphs, index: list[int] | None) -> RawGraphs:
     """The graphs of some rows, or all."""
     if not index:
@@ -104,9 +223,10 @@ def _chosen(raw: RawGraphs, index: list[int] | None) -> RawGraphs:
     place = {row: graph for graph, row in enumerate(raw.rows.tolist())}
     wrong = [row for row in index if row not in place]
     if wrong:
+        rows = raw.num_graphs + len(raw.errors)
         raise typer.BadParameter(
-            f"`--index` must name rows of {raw.name} that can be read, counted from 0, got "
-            f"{wrong[0]}; it has {raw.num_graphs + len(raw.errors)} rows."
+            f"`--index` must name a row of {raw.name} that can be read, from 0 to {rows - 1}, got "
+            f"{wrong[0]}."
         )
     return raw.select([place[row] for row in index])
 
@@ -116,43 +236,16 @@ def _write(path: Path, predictor: Predictor, raw: RawGraphs, found: list[Attribu
     with replaced(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, SCORE_COLUMNS)
         writer.writeheader()
-        for row in score_rows(raw, found, predictor.task):
+        for row in score_rows(raw, found, output_names(predictor)):
             writer.writerow(
                 {key: safe_cell("" if value != value else value) for key, value in row.items()}
             )
 
 
-def _items(predictor: Predictor, raw: RawGraphs, found: list[Attribution]) -> list[GalleryItem]:
-    """The explained graphs with their pictures, and with intervals where numbers are predicted."""
-    ends: list[Any] = [None] * len(found)
-    if found and predictor.task.kind == "regression" and predictor.checkpoint.out_of_fold:
-        known = predictor.intervals(predictor.member_answers(raw)).tolist()  # [G, T, 2]
-        ends = [tuple(known[g][each.target]) for g, each in enumerate(found)]
-    return [explained_item(predictor, raw, g, each, ends[g]) for g, each in enumerate(found)]
-
-
-def _report(
-    predictor: Predictor,
-    raw: RawGraphs,
-    items: list[GalleryItem],
-    tables: dict[str, list[FragmentRow]],
-    asked: dict[str, Any],
-) -> Report:
-    stored, method = predictor.checkpoint, str(asked["method"])
-    left = raw.num_graphs - len(items)
-    return Report(
-        title=f"Why {stored.model} says what it says of {raw.name}",
-        lead=f"A model trained on {stored.dataset}, and {raw.num_graphs:,} graphs that it explains."
-        + (f" The first {len(items)} are shown; the tables of fragments hold all." if left else ""),
-        items=items,
-        fragments=tables,
-        facts={
-            "command": typed_command(),
-            "version": f"lgan {__version__}",
-            "model": f"{stored.model} trained on {stored.dataset}",
-            "method": f"{method}: {method_spec(method).reference}",
-        },
-    )
+def _intervals(predictor: Predictor, raw: RawGraphs) -> Tensor | None:
+    """The intervals of numbers that are predicted ``[G, T, 2]``, where the model knows them."""
+    known = predictor.task.kind == "regression" and predictor.checkpoint.out_of_fold is not None
+    return predictor.intervals(predictor.member_answers(raw)) if known else None
 
 
 def _show_fragments(name: str, rows: list[FragmentRow]) -> None:

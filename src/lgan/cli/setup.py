@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from lgan.data import RawGraphs, Split
     from lgan.data.sharded_union import Graphs
     from lgan.experiment import Reading, ReadSource, Settings
-    from lgan.graph import GraphUnion
     from lgan.task import Task
 
 
@@ -172,17 +171,6 @@ def tell_source(found: "ReadSource") -> None:
             note(f"{name} is missing in {count:,} rows: its mean stands there, or no word")
     if unread := found.encoder.unread(raw):
         note(f"not read by this model: {', '.join(unread)}")
-
-
-def load_union(
-    settings: "Settings", *, root: Path, mirror: str | None, seed: int, device: "torch.device"
-) -> "GraphUnion":
-    """The data set in the form the network reads, with a progress bar while it is prepared."""
-    from lgan.experiment import Reading, prepare
-
-    with reading_progress(settings.dataset) as progress:
-        reading = Reading(root=root, mirror=mirror, seed=seed)
-        return prepare(settings, reading=reading, device=device, progress=progress)
 
 
 def output_folder(given: Path | None, default: str, *, resume: bool, overwrite: bool) -> Path:

@@ -163,6 +163,11 @@ class Encoder:
             pair_code: Structural code of the pairs.
             labelled: Read the targets; without, ``y`` says that they are missing.
         """
+        if self.featuriser is None and raw.featuriser is not None:
+            raise ValueError(
+                f"The model reads graphs whose features come with them, got molecules "
+                f"({raw.name}). Give graphs like those it was trained on, or train it on molecules."
+            )
         if raw.featuriser != self.featuriser:
             raise ValueError(
                 f"The features of {raw.name} must be made as those of the model were, with "

@@ -26,7 +26,7 @@ from lgan.explain.report import (
 )
 from lgan.predictor import Predictor
 from lgan.predictor.calibration import calibration
-from lgan.predictor.explaining import explain_graphs, explained_item
+from lgan.predictor.explaining import explain_graphs, explained_items
 from lgan.task import METRICS, Task
 from lgan.train import TrainedEnsemble
 from lgan.train.checkpoint import Checkpoint
@@ -185,8 +185,8 @@ def _mistakes(predictor: Predictor, source: ReadSource, known: OutOfFold, graphs
     try:
         for g, target in enumerate(output[worst].tolist()):
             if (one := raw.select([g])).num_pairs <= MOST_EDGES:
-                found = explain_graphs(predictor, one, target=target)[0]
-                items[g] = explained_item(predictor, one, 0, found)
+                found = explain_graphs(predictor, one, target=target)
+                items[g] = explained_items(predictor, one, found)[0]
     except (TypeError, ValueError) as error:  # not every network can be explained
         refused = f" Not explained: {error}"
     scale = Scale.joint(item.picture.scale for item in items.values())

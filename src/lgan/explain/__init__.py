@@ -4,7 +4,6 @@ from lgan.explain.atoms import MOLECULES
 from lgan.explain.attribute import attribute
 from lgan.explain.attribution import Attribution
 from lgan.explain.draw import plot, save
-from lgan.explain.explainer import Explainer
 from lgan.explain.fragments import (
     FRAGMENTS,
     MOLECULE_FRAGMENTS,
@@ -26,7 +25,6 @@ __all__ = [
     "MOLECULES",
     "MOLECULE_FRAGMENTS",
     "Attribution",
-    "Explainer",
     "Fragment",
     "GalleryItem",
     "Molecule",

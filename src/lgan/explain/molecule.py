@@ -1,6 +1,6 @@
 """Molecules as RDKit has them, from graphs of a data set or from SMILES."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -9,7 +9,9 @@ from torch import Tensor
 
 from lgan._optional import require
 from lgan.data import RawGraphs
+from lgan.data.columns import Columns
 from lgan.explain.atoms import MoleculeSpec, molecule_spec
+from lgan.graph.segments import lengths_to_ptr
 
 Status = Literal["clean", "partial", "raw"]
 
@@ -55,15 +57,77 @@ class Molecule:
         return [atom.GetSymbol() for atom in self.mol.GetAtoms()]
 
     def graph(self, dataset: str) -> RawGraphs:
-        """The molecule as a set of one graph in the labels of ``dataset``; the class is a blank."""
-        return RawGraphs.numbered(
-            name=dataset,
-            node_ptr=torch.tensor([0, len(self.labels)]),
-            pair_index=self.pair_index,
-            y=torch.zeros(1, dtype=torch.int64),
-            classes=molecule_spec(dataset).classes,
-            node_labels=self.labels,
-        )
+        """The molecule as a set of one graph in the labels of ``dataset``, without a class."""
+        return _in_labels([self], dataset)
+
+    def bond_labels(self, dataset: str) -> Tensor:
+        """The edge label of every bond in a set that keeps bonds, else 0 ``[P]``."""
+        names = molecule_spec(dataset).bonds
+        if not names:
+            return torch.zeros(self.pair_index.size(1), dtype=torch.int64)
+        mol = self.mol
+        if "aromatic" not in names:
+            mol = require("rdkit.Chem").Mol(mol)
+            require("rdkit.Chem").Kekulize(mol, clearAromaticFlags=True)
+        bonds = [
+            str(mol.GetBondBetweenAtoms(u, v).GetBondType()).lower()
+            for u, v in self.pair_index.t().tolist()
+        ]
+        unknown = sorted(set(bonds) - set(names))
+        if unknown:
+            raise ValueError(
+                f"{self.name} has a bond of the kind {unknown[0]}, which no molecule of {dataset} "
+                f"has: a model trained there never saw it. It knows {', '.join(names)}."
+            )
+        return torch.tensor([names.index(bond) for bond in bonds], dtype=torch.int64)
+
+
+def graphs_from_smiles(smiles: Sequence[str], dataset: str) -> RawGraphs:
+    """Molecules in the labels of a data set; those that cannot be are among the errors.
+
+    Where the set has aromatic bonds, they are those that RDKit sees; PTC_MR was written by a
+    program that saw fewer.
+
+    Args:
+        smiles: Each as SMILES, and after a space its name where it has one.
+        dataset: A set of molecules, see :data:`lgan.explain.MOLECULES`.
+    """
+    read: dict[int, Molecule] = {}
+    errors = []
+    for row, text in enumerate(smiles):
+        try:
+            read[row] = molecule_from_smiles(text, dataset)
+            read[row].bond_labels(dataset)
+        except ValueError as error:
+            read.pop(row, None)
+            errors.append((row, str(error)))
+    rows = torch.tensor(list(read), dtype=torch.int64)
+    return replace(_in_labels(list(read.values()), dataset), rows=rows, errors=tuple(errors))
+
+
+def _in_labels(molecules: Sequence[Molecule], dataset: str) -> RawGraphs:
+    spec = molecule_spec(dataset)
+    node_ptr = lengths_to_ptr(torch.tensor([len(m.labels) for m in molecules], dtype=torch.int64))
+    offsets = node_ptr[:-1].tolist()
+    nothing = torch.zeros(2, 0, dtype=torch.int64)
+    pairs = [m.pair_index + first for m, first in zip(molecules, offsets, strict=True)]
+    bonds = [m.bond_labels(dataset) for m in molecules]
+    return RawGraphs(
+        name=dataset,
+        node_ptr=node_ptr,
+        pair_index=torch.cat([nothing, *pairs], 1),
+        nodes=_labels([m.labels for m in molecules], len(spec.atoms)),
+        pairs=_labels(bonds, len(spec.bonds)),
+        ids=tuple(m.name for m in molecules),
+    )
+
+
+def _labels(parts: Sequence[Tensor], count: int) -> Columns:
+    """A column of labels from 0 on, as the files of a set spell them; none where there are none."""
+    values = torch.cat([torch.zeros(0, dtype=torch.int64), *parts])
+    if not count:
+        return Columns.empty(len(values))
+    return Columns(values.int()[:, None], ("label",), (tuple(map(str, range(count))),))
 
 
 def molecule_from_graph(raw: RawGraphs, graph: int) -> Molecule:

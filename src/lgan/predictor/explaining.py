@@ -1,11 +1,11 @@
 """Explanations by a trained model of whatever it reads: files, tables, SMILES, graphs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any, Protocol
 
-from torch import nn
+from torch import Tensor, nn
 
 from lgan.data import Encoder, RawGraphs
 from lgan.data.molecule_graphs import graph_molecule
@@ -20,10 +20,12 @@ from lgan.explain import (
     molecule_fragments,
     molecule_from_graph,
 )
+from lgan.explain.atoms import MoleculeSpec
 from lgan.explain.methods import DEFAULT
 from lgan.explain.question import Over
 from lgan.graph import GraphUnion
 from lgan.task import TargetScale, Task
+from lgan.train.checkpoint import Checkpoint
 
 SCORE_COLUMNS = ("row", "id", "explained", "kind", "name", "nodes", "score", "spread")
 
@@ -39,6 +41,8 @@ class _Model(Protocol):
     def scale(self) -> TargetScale | None: ...
     @property
     def task(self) -> Task: ...
+    @property
+    def checkpoint(self) -> Checkpoint: ...
     def union(self, raw: RawGraphs, *, compress: bool | None = None) -> GraphUnion: ...
 
 
@@ -74,8 +78,8 @@ def explain_graphs(
     found: list[Attribution] = attribute(
         predictor.network,
         predictor.union(raw, compress=False),
-        None if target is None else explained_output_of(predictor.task, target),
-        against=None if against is None else explained_output_of(predictor.task, against),
+        None if target is None else explained_output_of(predictor, target),
+        against=None if against is None else explained_output_of(predictor, against),
         method=method,
         over=over,
         fragments=_fragments(raw, fragments),
@@ -90,11 +94,33 @@ def explain_graphs(
     return [replace(each, node_feature_names=nodes, edge_feature_names=pairs) for each in found]
 
 
-def explained_output_of(task: Task, target: int | str) -> int:
+def output_names(predictor: _Model) -> tuple[str, ...]:
+    """What the outputs of a model stand for: the classes, by what they mean where that is known of
+    a set, or the targets.
+    """
+    task, known = predictor.task, _known_molecules(predictor)
+    if not task.has_classes:
+        return task.targets
+    return task.classes if known is None else known.classes
+
+
+def coloured_output(predictor: _Model) -> int | None:
+    """The class of two that colours speak for on every picture: its scores are those of the other
+    with the sign turned. ``None`` where there are more, for the predicted one of each graph.
+    """
+    if predictor.task.kind != "binary":
+        return None
+    known = _known_molecules(predictor)
+    return 1 if known is None else known.active
+
+
+def explained_output_of(predictor: _Model, target: int | str) -> int:
     """The output of a model that stands for a class, or for one of several targets."""
-    names = task.classes if task.has_classes else task.targets
-    if isinstance(target, str) and target in names:
-        return names.index(target)
+    task, names = predictor.task, output_names(predictor)
+    spelled = task.classes if task.has_classes else task.targets
+    for words in (names, spelled):
+        if isinstance(target, str) and target in words:
+            return words.index(target)
     if str(target).isdecimal() and int(target) < len(names):
         return int(target)
     what = "class" if task.has_classes else "target"
@@ -104,30 +130,74 @@ def explained_output_of(task: Task, target: int | str) -> int:
     )
 
 
-def explained_item(
+def known_classes(predictor: _Model, raw: RawGraphs) -> Tensor | None:
+    """The true class of every graph ``[G]``, where the source tells them all."""
+    task = predictor.task
+    if not task.has_classes or tuple(raw.targets) != task.targets:
+        return None
+    if not set(raw.classes) <= set(task.classes):
+        return None
+    y = task.encode(raw.targets)
+    return y if bool((y >= 0).all()) else None
+
+
+def _known_molecules(predictor: _Model) -> MoleculeSpec | None:
+    """What is known of the set of molecules that a model was trained on."""
+    known = MOLECULES.get(predictor.checkpoint.dataset)
+    fits = known is not None and predictor.encoder.featuriser is None
+    return known if fits and predictor.task.has_classes else None
+
+
+def explained_items(
     predictor: _Model,
     raw: RawGraphs,
-    graph: int,
-    found: Attribution,
-    interval: tuple[float, float] | None = None,
-) -> GalleryItem:
-    """An explained graph with its name and picture, that of a molecule where it is one."""
-    task = predictor.task
-    name = f"{raw.name} {int(raw.rows[graph])}" if raw.ids is None else raw.ids[graph]
-    molecule = None
+    found: Sequence[Attribution],
+    *,
+    held_out: Collection[int] | None = None,
+    intervals: Tensor | None = None,
+) -> list[GalleryItem]:
+    """Explained graphs with their names and pictures, those of molecules where they are.
+
+    Args:
+        predictor: The model.
+        raw: The graphs.
+        found: The explanation of each.
+        held_out: Rows that the model was not trained on, where that is known.
+        intervals: Ends of the intervals of numbers ``[G, T, 2]``.
+    """
+    names, truth = output_names(predictor), known_classes(predictor, raw)
+    items = []
+    for graph, attribution in enumerate(found):
+        row = int(raw.rows[graph])
+        name = f"{raw.name} {row}" if raw.ids is None else raw.ids[graph]
+        ends = None if intervals is None else intervals[graph, attribution.target].tolist()
+        item = GalleryItem.of(
+            attribution,
+            names,
+            name=name,
+            truth=None if truth is None else int(truth[graph]),
+            held_out=None if held_out is None else row in held_out,
+            molecule=_molecule(raw, graph, name),
+            interval=None if ends is None else (ends[0], ends[1]),
+        )
+        items.append(item)
+    return items
+
+
+def _molecule(raw: RawGraphs, graph: int, name: str) -> Molecule | None:
     if raw.structures is not None and raw.featuriser is not None:
-        molecule = Molecule.of_rdkit(graph_molecule(raw, graph), name)
-    elif raw.name in MOLECULES and raw.node_labels is not None and find_spec("rdkit") is not None:
-        molecule = molecule_from_graph(raw, graph)
-    names = task.classes if task.has_classes else task.targets
-    return GalleryItem.of(found, names, name=name, molecule=molecule, interval=interval)
+        return Molecule.of_rdkit(graph_molecule(raw, graph), name)
+    if raw.name in MOLECULES and raw.node_labels is not None and find_spec("rdkit") is not None:
+        return molecule_from_graph(raw, graph)
+    return None
 
 
 def score_rows(
-    raw: RawGraphs, found: Sequence[Attribution], task: Task
+    raw: RawGraphs, found: Sequence[Attribution], names: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """A row of a table for every node, edge, triangle, fragment and feature of explained graphs."""
-    names = task.classes if task.has_classes else task.targets
+    """A row of a table for every node, edge, triangle, fragment and feature of explained graphs,
+    whose outputs are called so.
+    """
     for graph, attribution in enumerate(found):
         own = {
             "row": int(raw.rows[graph]),

@@ -15,7 +15,9 @@ from lgan.catalogue import DATASETS
 from lgan.data import Encoder, RawGraphs, feature_names, load_raw
 from lgan.data.graph_keys import graph_keys
 from lgan.data.molecule_features import MoleculeFeatures
+from lgan.explain.atoms import MOLECULES
 from lgan.explain.attribution import Attribution
+from lgan.explain.molecule import graphs_from_smiles
 from lgan.graph import GraphUnion
 from lgan.predictor.conformal import prediction_intervals, prediction_sets
 from lgan.predictor.decision import (
@@ -74,6 +76,11 @@ class Predictor:
             raise ValueError(
                 f"it must hold one of the networks {names}, got {stored.model!r}. Use it with the "
                 "version of lgan that wrote it."
+            )
+        if not stored.encoder:
+            raise ValueError(
+                "it has no encoder, which turns graphs into what the network reads: a version of "
+                "lgan before 0.2 wrote it. Train it again."
             )
         encoder = Encoder.from_json(stored.encoder)
         outputs, members, scale = stored.out_channels, stored.members, stored.target_scale
@@ -304,12 +311,20 @@ class Predictor:
             how["molecules"] = MoleculeFeatures.from_json(self.encoder.featuriser)
         if self.encoder.directed:
             how["directed"] = True
-        raw = load_raw(source, **how)
+        raw = self._in_labels(source) or load_raw(source, **how)
         if raw.name in DATASETS:  # whose labels are numbers that mean something there alone
             stored = self.checkpoint
             names = feature_names(raw, stored.features)
             stored.check_meaning(raw.name, names, raw.classes if raw.targets else stored.classes)
         return raw
+
+    def _in_labels(self, source: Any) -> RawGraphs | None:
+        """SMILES in the labels of the set of molecules that the model was trained on, if it was."""
+        known = self.encoder.featuriser is None and self.checkpoint.dataset in MOLECULES
+        texts = isinstance(source, Sequence) and not isinstance(source, str) and len(source) > 0
+        if not known or not texts or not all(isinstance(text, str) for text in source):
+            return None
+        return graphs_from_smiles(source, self.checkpoint.dataset)
 
     def union(self, raw: RawGraphs, *, compress: bool | None = None) -> GraphUnion:
         """Graphs as the network reads them; their targets are not looked at.
