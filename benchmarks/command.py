@@ -68,7 +68,7 @@ def bench(
                 rows = BENCHMARKS[name].run(config)
             except (ValueError, OSError, MemoryError) as error:
                 # The others may well run: hours of measuring should not end here.
-                log.print(f"[bold red]{name}:[/] {error}", soft_wrap=True, highlight=False)
+                log.print(f"{name}: {error}", style="bold red", soft_wrap=True)
                 failed.append(name)
                 continue
             record = Record(name, rows, environment(place), mode)
@@ -80,7 +80,7 @@ def bench(
     if as_json:
         print_json({name: record.to_json() for name, record in records.items()})
     if failed:
-        log.print(f"[bold red]Failed:[/] {', '.join(failed)}. Records of the rest: {folder}")
+        log.print(f"Failed: {', '.join(failed)}. Records of the rest: {folder}", style="bold red")
         raise typer.Exit(1)
 
 

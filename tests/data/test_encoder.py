@@ -1,10 +1,11 @@
 import json
 from dataclasses import replace
 
+import networkx as nx
 import pytest
 import torch
 
-from lgan.data import Columns, Encoder, RawGraphs, load_raw, node_features
+from lgan.data import Columns, Encoder, RawGraphs, feature_names, load_raw, node_features
 
 CATEGORIES = {"element": ["C", "C", "O", "N", "N"], "ring": [0, 0, 1, 1, 1]}
 
@@ -87,9 +88,29 @@ def test_larger_degrees_are_others() -> None:
     assert set(encoder.encode(large, labelled=False).x.tolist()) == {degree + 1}
 
 
+def stars(*leaves: int) -> RawGraphs:
+    return load_raw([nx.star_graph(n) for n in leaves], targets={"y": [n % 2 for n in leaves]})
+
+
+def test_bins_of_degrees_are_shared_by_hubs_and_hold_larger_ones_too() -> None:
+    encoder = Encoder.fit(stars(2, 33, 1000))
+    assert encoder.nodes.vocabularies[0][30:35] == ("30", "31", "32-33", "34-35", "36-38")
+    assert encoder.num_features < 100
+    x = {n: int(encoder.encode(stars(n), labelled=False).x.max()) for n in (7, 32, 33, 1000, 9999)}
+    assert (x[7], x[32]) == (7, 32)
+    assert x[32] == x[33]
+    assert x[1000] == x[9999] == encoder.num_features - 2  # the last column is for none of them
+    again = encoder.with_degrees(torch.zeros(4, dtype=torch.int64), torch.tensor([1, 32, 33, 9999]))
+    assert again.tolist() == [1, 32, 32, x[9999]]
+    assert encoder.unseen(stars(9999)) == {}
+    ids, count = node_features(stars(33), "degree-bins")
+    assert (int(ids.max()), count) == (32, 33)
+    assert feature_names(stars(33), "degree-bins")[-1] == "degree 32-33"
+
+
 def test_sources_without_features_read_the_degree(raw: RawGraphs) -> None:
     bare = replace(raw, nodes=Columns.empty(5))
-    assert Encoder.fit(bare, targets=["active"]).nodes.names == ("degree",)
+    assert Encoder.fit(bare, targets=["active"]).nodes.names == ("degree-bins",)
 
 
 def test_columns_that_are_missing_or_not_read_are_named(raw: RawGraphs) -> None:

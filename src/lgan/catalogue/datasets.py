@@ -6,7 +6,7 @@ from typing import Literal
 from lgan.catalogue.names import known
 
 # What a node can be told of itself, see `lgan.data.node_features`.
-FEATURES = ("labels", "attributes", "labels+attributes", "degree", "constant")
+FEATURES = ("labels", "attributes", "labels+attributes", "degree", "degree-bins", "constant")
 EDGE_FEATURES = ("all", "labels", "attributes", "none")
 
 

@@ -74,20 +74,23 @@ def activity() -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def epoch_progress(title: str, epochs: int, fold_sizes: list[int]) -> Iterator["OnEpoch"]:
-    """A bar over epochs with rate, remaining time and the accuracy so far; a line now and then
-    where there is no terminal.
+    """A bar over epochs with rate, remaining time and the accuracy so far; where there is no
+    terminal a line now and then, the first one at once where training takes long.
     """
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        _Rate(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}"),
+    begin, columns = (
+        time.monotonic(),
+        (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            _Rate(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
+        ),
     )
     with Progress(*columns, console=log, disable=not log.is_terminal) as progress:
         task = progress.add_task(title, total=epochs, note="")
-        lines = _Lines()
+        lines, soon = _Lines(), _Lines(at_once=True)
 
         def update(epoch: int, curves: "Curves") -> None:
             folds = min(len(fold_sizes), curves.test.size(0))
@@ -97,7 +100,10 @@ def epoch_progress(title: str, epochs: int, fold_sizes: list[int]) -> Iterator["
             held_out = f"held-out {form.format(values[-1])}  best epoch {form.format(best)}"
             note = f"loss {float(curves.loss[:, epoch - 1].mean()):.3f}  {held_out}"
             progress.update(task, completed=epoch, note=note)
-            lines(f"{title.strip()}: epoch {epoch} of {epochs}  {note}")
+            left = (time.monotonic() - begin) / epoch * (epochs - epoch)
+            told = f"at most {left:,.0f} s left" if left > 1 else ""
+            tell = soon if epoch == 1 and left > QUIET else lines
+            tell(f"{title.strip()}: epoch {epoch} of {epochs}  {note}  {told}".rstrip())
 
         yield update
 

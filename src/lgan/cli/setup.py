@@ -96,6 +96,16 @@ def read_source(
     return found
 
 
+def tell_compiling(device: "torch.device") -> None:
+    """Say why the first training after an installation begins late."""
+    if device.type != "cpu":
+        return
+    from lgan.ops.ahead import layer_is_compiled
+
+    if not layer_is_compiled():
+        note("compiling loops first: half a minute, after an installation or an update only")
+
+
 def drawn_folds(
     split: "Split",
     raw: "RawGraphs",

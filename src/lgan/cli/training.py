@@ -27,6 +27,7 @@ from lgan.cli.setup import (
     restarted,
     resumable,
     source_name,
+    tell_compiling,
 )
 
 # The library is read by the functions that use it: a mistyped option needs no torch.
@@ -113,6 +114,7 @@ def cv(
         fold = checked_folds(how, found, folds, seed)
         settings = with_data_options(settings, found.union)
         sizes = torch.bincount(fold[fold >= 0]).tolist()
+        tell_compiling(place)
         with (
             resumable(folder, resume=resume, overwrite=overwrite),
             epoch_progress(f"{name} {model}", settings.training.epochs, sizes) as on_epoch,
@@ -224,7 +226,13 @@ def train(
         fold = checked_folds(how, found, folds, seed, usual=usual)
         settings = with_data_options(settings, union)
         path = folder / "model.safetensors"
-        sizes = [int((fold == k % (int(fold.max()) + 1)).sum()) for k in range(members)]
+        made = int(fold.max()) + 1
+        sizes = [int((fold == k % made).sum()) for k in range(members)]
+        if leader:
+            side = f"{members} members side by side" if members > 1 else "one model"
+            each = f"each without one of {made} folds" if members > 1 else f"without 1/{made}"
+            note(f"training {side}, {each}, up to {settings.training.epochs} epochs")
+            tell_compiling(place)
         with (
             resumable(folder, resume=resume, overwrite=overwrite) if leader else nullcontext(),
             epoch_progress(f"{name} {model}", settings.training.epochs, sizes) as on_epoch,

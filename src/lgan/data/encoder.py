@@ -11,6 +11,7 @@ from torch import Tensor
 from lgan.catalogue import EDGE_FEATURES
 from lgan.data.column_encoder import ColumnEncoder
 from lgan.data.columns import Columns
+from lgan.data.degrees import bin_names, bins_of, node_degrees
 from lgan.data.graph_features import GraphFeatures
 from lgan.data.raw import RawGraphs
 from lgan.graph import EdgeFeatures, GraphUnion
@@ -18,7 +19,7 @@ from lgan.task import Task
 
 FORMAT = 1
 # What a node can be told of itself where a source names no features.
-STRUCTURAL = ("degree", "constant")
+STRUCTURAL = ("degree", "degree-bins", "constant")
 FEATURES = ("all", "labels", "attributes", "labels+attributes", *STRUCTURAL)
 
 
@@ -32,7 +33,7 @@ class Encoder:
 
     Attributes:
         nodes: The columns of the nodes. Features that come from the graph itself (``degree``,
-            ``constant``) are a column of categories of that name.
+            ``degree-bins``, ``constant``) are a column of categories of that name.
         pairs: The columns of the pairs; none where a model does not read any.
         task: What is predicted; none where a source has no targets.
         featuriser: What computed the features, with its options (molecules).
@@ -69,8 +70,10 @@ class Encoder:
 
         Args:
             raw: The graphs.
-            features: ``all`` columns of the nodes, or their degree where there are none;
-                ``labels``, ``attributes``, or both joined by ``+``; ``degree`` or ``constant``.
+            features: ``all`` columns of the nodes, or bins of their degree where there are none;
+                ``labels``, ``attributes``, or both joined by ``+``; ``degree``; ``degree-bins``,
+                in which degrees above 32 share a column with those within 6 %, and larger ones
+                than there were count as the largest; or ``constant``.
             edge_features: ``all`` columns of the pairs, ``labels``, ``attributes``, or ``none``.
             graph_features: Features of whole graphs: ``morgan`` and ``rdkit2d`` of molecules, or
                 columns of the source.
@@ -88,7 +91,7 @@ class Encoder:
                 f"{edge_features!r}. Choose one."
             )
         if features == "all" and not raw.nodes.num_columns:
-            features = "degree"
+            features = "degree-bins"
         nodes, known = _node_columns(raw, features), _task(raw, targets, task)
         told = [name for name in graph_features if known is not None and name in known.targets]
         if told:
@@ -224,20 +227,23 @@ class Encoder:
             degree: The number of neighbours of every node ``[n]``. Where no feature tells it, or a
                 column of the source of that name, the features stay as they are.
         """
-        counted = self.featuriser is not None or self.nodes.names == ("degree",)
-        if not counted or "degree" not in self.nodes.names:
+        told = [name for name in ("degree", "degree-bins") if name in self.nodes.names]
+        if not told or (self.featuriser is None and len(self.nodes.names) > 1):
             return x
-        column = self.nodes.names.index("degree")
+        column = self.nodes.names.index(told[0])
         words, start = self.nodes.vocabularies[column], self.nodes.starts[column]
-        known = {word: i for i, word in enumerate(words)}
-        last = len(words) - (not self.nodes.other)
-        largest = int(degree.max()) if len(degree) else 0
-        places = torch.tensor([known.get(str(d), last) for d in range(largest + 1)])
+        every = torch.arange(int(degree.max()) + 1 if len(degree) else 1)
+        if told[0] == "degree-bins":
+            places = bins_of(every).clamp(max=len(words) - 1)
+        else:
+            known = {word: i for i, word in enumerate(words)}
+            last = len(words) - (not self.nodes.other)
+            places = torch.tensor([known.get(str(d), last) for d in every.tolist()])
         place = places.to(x.device)[degree]
         if self.nodes.only_categories:
             return place.to(x.dtype)
-        told = F.one_hot(place, len(words) + self.nodes.other).to(x.dtype)
-        return torch.cat([x[:, :start], told, x[:, start + told.size(1) :]], 1)
+        new = F.one_hot(place, len(words) + self.nodes.other).to(x.dtype)
+        return torch.cat([x[:, :start], new, x[:, start + new.size(1) :]], 1)
 
     def to_json(self) -> dict[str, Any]:
         """The encoder as JSON's types."""
@@ -277,22 +283,24 @@ class Encoder:
         """The columns of the nodes, with those that come from the graph itself."""
         computed = next((name for name in STRUCTURAL if self.nodes.names == (name,)), None)
         # A source may have a column of this name; then that is what was read.
-        return (
-            raw.nodes
-            if computed is None or computed in raw.nodes.names
-            else _node_columns(raw, computed)
-        )
+        if computed is None or computed in raw.nodes.names:
+            return raw.nodes
+        return _node_columns(raw, computed, bins=len(self.nodes.vocabularies[0]))
 
 
-def _node_columns(raw: RawGraphs, features: str) -> Columns:
+def _node_columns(raw: RawGraphs, features: str, bins: int | None = None) -> Columns:
+    """The columns of a kind of features; larger degrees than so many bins hold are in the last."""
     nodes = raw.nodes
     if features == "constant":
         return Columns(torch.zeros(raw.num_nodes, 1, dtype=torch.int32), ("constant",), (("1",),))
-    if features == "degree":
-        degree = torch.bincount(raw.pair_index.reshape(-1), minlength=raw.num_nodes)
-        largest = int(degree.max()) if len(degree) else 0
-        words = tuple(map(str, range(largest + 1)))
-        return Columns(degree.int()[:, None], ("degree",), (words,))
+    if features in ("degree", "degree-bins"):
+        values = node_degrees(raw)
+        if features == "degree-bins":
+            values = bins_of(values)
+            values = values if bins is None else values.clamp(max=bins - 1)
+        count = int(values.max()) + 1 if len(values) else 1
+        words = tuple(map(str, range(count))) if features == "degree" else bin_names(count)
+        return Columns(values.int()[:, None], (features,), (words,))
     wanted = {"labels", "attributes"} if features == "all" else set(features.split("+"))
     for word, there in (("labels", nodes.names), ("attributes", nodes.number_names)):
         if word in wanted and features != "all" and not there:

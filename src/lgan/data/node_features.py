@@ -5,6 +5,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from lgan.catalogue import DATASETS, FEATURES
+from lgan.data.degrees import bin_names, bins_of, node_degrees
 from lgan.data.raw import RawGraphs
 
 
@@ -13,9 +14,9 @@ def node_features(raw: RawGraphs, features: str) -> tuple[Tensor, int]:
 
     Args:
         raw: The set.
-        features: ``labels`` or ``degree``: one category per node, standing for its one-hot
-            vector; ``constant``: the same category for all; ``attributes``: real vectors;
-            ``labels+attributes``: the one-hot label, then the attributes.
+        features: ``labels``, ``degree`` or ``degree-bins``: one category per node, standing for its
+            one-hot vector; ``constant``: the same category for all; ``attributes``: real
+            vectors; ``labels+attributes``: the one-hot label, then the attributes.
 
     Returns:
         Category ids ``[N]`` (int64) or vectors ``[N, F]`` (float32), and the number of
@@ -30,8 +31,9 @@ def node_features(raw: RawGraphs, features: str) -> tuple[Tensor, int]:
     match features:
         case "labels":
             return _labels(raw), len(raw.nodes.vocabularies[0])
-        case "degree":
-            degree = torch.bincount(raw.pair_index.reshape(-1), minlength=raw.num_nodes)
+        case "degree" | "degree-bins":
+            degree = node_degrees(raw)
+            degree = degree if features == "degree" else bins_of(degree)
             return degree, int(degree.max()) + 1 if len(degree) else 1
         case "constant":
             return torch.zeros(raw.num_nodes, dtype=torch.int64), 1
@@ -63,6 +65,8 @@ def feature_names(raw: RawGraphs, features: str) -> tuple[str, ...]:
         return ("constant",)
     if features == "degree":
         return tuple(f"degree {value}" for value in range(size))
+    if features == "degree-bins":
+        return tuple(f"degree {name}" for name in bin_names(size))
     columns: list[str] = []
     if "labels" in features:
         columns += [f"{raw.nodes.names[0]} {word}" for word in raw.nodes.vocabularies[0]]
