@@ -4,6 +4,7 @@ Times are taken inside them, without imports, and told as JSON.
 """
 
 import json
+import os
 import statistics
 import sys
 import time
@@ -112,4 +113,6 @@ TASKS = {each.__name__: each for each in (prepare, read, epoch, predict, exchang
 
 if __name__ == "__main__":
     what, *words = sys.argv[1:]
-    print(json.dumps(TASKS[what](*words)))
+    found = TASKS[what](*words)
+    if os.environ.get("RANK", "0") == "0":  # of several processes one speaks
+        print(json.dumps(found))

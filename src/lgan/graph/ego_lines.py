@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from lgan.graph.checks import check_direction, check_edges, check_lines, check_pairs, check_table
+from lgan.graph.corners import Corners, few_corners
 from lgan.graph.edge_features import EdgeFeatures, check_edge_attr
 from lgan.graph.edges import check_integers, undirected_pairs
 from lgan.graph.pair_codes import code_features, knot_weights, pair_codes, spread_channels
@@ -401,6 +402,11 @@ class EgoLines(Incidence):
                 "Load the data set with `triangles=True`."
             )
         return int(high) > 0
+
+    @cached_property
+    def corners(self) -> Corners | None:
+        """The nodes in triangles as a graph of their own, where they are few."""
+        return few_corners(self)
 
     def target_incidence(self) -> Tensor:
         """``B_t`` as a sparse tensor ``[num_nodes, P]``, for reading and for tests."""

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from lgan import ops
 from lgan.graph import EdgeFeatures, EgoLines
+from lgan.graph.corners import Corners
 from lgan.graph.edge_features import EdgeReduce, pair_attr, pair_direction
 from lgan.graph.pair_codes import code_channels, spread, spread_channels
 from lgan.nn.direction import Direction
@@ -19,7 +20,7 @@ from lgan.nn.edge_vectors import (
     edge_vectors,
 )
 from lgan.nn.features import check_finite, check_node_weight, checked_features
-from lgan.nn.linear import EVERYTHING, Linear, check_categories
+from lgan.nn.linear import EVERYTHING, Linear, check_categories, product
 from lgan.nn.norm import BatchNorm, LayerNorm, NoNorm, Norm, norm_layer
 from lgan.ops import together
 from lgan.ops.row_sum import row_sum
@@ -216,6 +217,9 @@ class LGANConv(nn.Module):
     def _by_operations(self, x: Tensor, lines: EgoLines, weight: Tensor) -> Tensor:
         both = self._aggregate(x, lines)
         hidden = self._fuse(both.asinh() if self.squash else both)
+        corners = self._few_corners(lines)
+        if corners is not None:
+            hidden = hidden.index_add(-2, corners.nodes, self._of_corners(x, corners))
         if self.residual is not None:
             hidden = hidden + self.residual(x)
         if self.direction is not None:
@@ -235,8 +239,9 @@ class LGANConv(nn.Module):
         width = self.out_channels
         weights: tuple[Tensor, ...] = (self.pair.weight, self.pair.bias, self.fuse.weight)
         pair, bias, fuse = weights
-        if self._no_neighbour_branch(lines):
+        if self._columns(lines) != EVERYTHING:
             pair, bias, fuse = pair[..., :width], bias[..., :width], fuse[..., :width, :]
+        corners = self._few_corners(lines)
         weight = weight.to(pair.dtype)
         settings = LayerSettings(
             incidence=lines,
@@ -248,12 +253,14 @@ class LGANConv(nn.Module):
             relu=self.comb == "deepsets",
             squash=self.squash,
             code=lines.pair_rows,
+            corners=None if corners is None else corners.nodes,
         )
         parameters = (
             pair, bias, fuse, self.fuse.bias,
             None if self.residual is None else self.residual.weight,
             self._offsets(lines, pair.dtype), self.norm.scale, self.norm.shift, self.out.weight,
             self.out.bias, self.out_norm.scale, self.out_norm.shift,
+            None if corners is None else self._of_corners(x, corners),
         )  # fmt: skip
         if training:
             if x.is_floating_point() and x.dim() == 2 and x.requires_grad:
@@ -286,9 +293,8 @@ class LGANConv(nn.Module):
         return lines.coded(self.pair_code)
 
     def _aggregate(self, x: Tensor, lines: EgoLines) -> Tensor:
-        """``(T ‖ S)``, or ``T`` alone where the graph has no triangle and ``S`` is zero."""
-        width = self.out_channels
-        columns = slice(width) if self._no_neighbour_branch(lines) else EVERYTHING
+        """``(T ‖ S)``, or ``T`` alone where ``S`` is zero at all nodes or at all but few."""
+        width, columns = self.out_channels, self._columns(lines)
         a = self.pair(x, columns=columns)
         if self.comb == "linear" and not (self.code or self.edge or self.direction):
             return ops.linear_sum(a, lines, width)
@@ -300,11 +306,22 @@ class LGANConv(nn.Module):
             table, code = turned if table is None else turned + table, None
         return ops.ego_sum(a, lines, width, table=table, code=code, relu=self.comb == "deepsets")
 
-    def _offsets(self, lines: EgoLines, dtype: torch.dtype) -> Tensor | None:
+    def _of_corners(self, x: Tensor, corners: Corners) -> Tensor:
+        """What ``S`` adds to the few nodes in triangles, mapped as ``T`` is ``[*, m, width]``."""
+        width, lines = self.out_channels, corners.lines
+        a = self.pair(x[..., corners.nodes, :] if x.is_floating_point() else x[corners.nodes])
+        table = self._offsets(lines, a.dtype, EVERYTHING)
+        side = ops.ego_sum(a, lines, width, table=table, code=lines.pair_rows)[..., width:]
+        side = side.asinh() if self.squash else side
+        return product(side, self.fuse.weight[..., width:, :], None)
+
+    def _offsets(
+        self, lines: EgoLines, dtype: torch.dtype, columns: slice | None = None
+    ) -> Tensor | None:
         """What the rows of the table add to the pairs that carry them ``[*, U, 2 · width or
         width]``.
         """
-        columns = slice(self.out_channels) if self._no_neighbour_branch(lines) else EVERYTHING
+        columns = self._columns(lines) if columns is None else columns
         codes = self._code_offsets(lines, dtype, columns)
         if self.edge is None:
             return codes
@@ -324,6 +341,17 @@ class LGANConv(nn.Module):
             codes = spread(codes.to(torch.promote_types(dtype, torch.float32)))
         offsets: Tensor = self.code(codes.to(dtype), columns=columns)
         return offsets
+
+    def _columns(self, lines: EgoLines) -> slice:
+        """The columns of the pair encoder that all nodes need: those of ``T``, or all."""
+        narrow = self._no_neighbour_branch(lines) or self._few_corners(lines) is not None
+        return slice(self.out_channels) if narrow else EVERYTHING
+
+    def _few_corners(self, lines: EgoLines) -> Corners | None:
+        """The nodes in triangles, where they are so few that ``S`` is worth computing apart."""
+        able = self.fusion == "concat" and self.branches == "both" and self.comb == "deepsets"
+        able = able and self.direction is None and lines.mask is None and lines.has_triangles
+        return lines.corners if able and lines.pair_index.device.type == "cpu" else None
 
     def _no_neighbour_branch(self, lines: EgoLines) -> bool:
         """Whether the neighbour branch has nothing to say."""

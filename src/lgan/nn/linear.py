@@ -50,7 +50,7 @@ class Linear(nn.Module):
             check_categories(x, self.in_channels)
             out = _lookup(x, weight)
             return out if bias is None else out + bias.unsqueeze(-2).to(out.dtype)
-        return _product(x, weight, bias)
+        return product(x, weight, bias)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.in_channels}, {self.out_channels})"
@@ -95,7 +95,8 @@ def _lookup(category: Tensor, weight: Tensor) -> Tensor:
     return F.embedding(category + offset, weight.reshape(models * rows, -1))
 
 
-def _product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+def product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """``x W + b``, for one model or many, whichever way is fast."""
     if weight.dim() == 3 and ops.compiled(x):
         return ops.stacked_product(x, weight, bias)
     out = x @ weight

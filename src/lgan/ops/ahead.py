@@ -23,7 +23,7 @@ _F2, _F3 = _array(types.float32, 2), _array(types.float32, 3)
 _I1, _L1 = _array(types.int32, 1), _array(types.int64, 1)
 _FOUR, _SIX = types.UniTuple(_F2, 4), types.UniTuple(_F3, 6)
 _LAYER = (
-    _F3, _L1, types.Tuple((_F3, _F2, _F3, _F2, _F3, _F3, _F3, _F2)), _I1,
+    _F3, _L1, types.Tuple((_F3, _F2, _F3, _F2, _F3, _F3, _F3, _F2, _F3)), _I1, _L1,
     types.Tuple((_array(types.int32, 2), _I1, _L1, _I1, _I1)), types.boolean, types.boolean,
     types.int64,
 )  # fmt: skip
@@ -33,7 +33,7 @@ SIGNATURES = {
     layer_tested: (*_LAYER, _FOUR, _FOUR, _REAL, _F3, *_RANGE),
     layer_backward: (
         _F3, *_LAYER, _F2, types.UniTuple(_F2, 2), _SIX, _F3, types.UniTuple(_F3, 4),
-        types.Tuple((_F3, _F3, _F2, _F3, _F2, _F3, _F3, _F3, _F2, _F3)), *_RANGE,
+        types.Tuple((_F3, _F3, _F2, _F3, _F2, _F3, _F3, _F3, _F2, _F3, _F3)), *_RANGE,
     ),
 }  # fmt: skip
 

@@ -42,6 +42,7 @@ class LayerSettings:
         relu: Clip what a pair sends; the linear pair encoder does not.
         squash: Fuse ``asinh`` of the sums.
         code: Row of the table of codes for every pair, where there is a table ``[P]``.
+        corners: Nodes that receive something more ``[m]`` int64, where there are any.
     """
 
     incidence: Incidence
@@ -53,6 +54,7 @@ class LayerSettings:
     relu: bool
     squash: bool = False
     code: Tensor | None = None
+    corners: Tensor | None = None
 
     def statistics(self, size: int) -> tuple[Any, ...]:
         """The running statistics as arrays ``[K, F]``, of numbers of some bytes."""
@@ -78,6 +80,7 @@ class LayerWeights:
         out_bias: Its bias ``[K, F]``, or none.
         scale2: Scale of the second normalisation.
         shift2: Its shift.
+        more: What the corners receive beside it, mapped already ``[K, m, F]``, or none.
     """
 
     pair: Tensor
@@ -92,6 +95,7 @@ class LayerWeights:
     out_bias: Tensor | None
     scale2: Tensor | None
     shift2: Tensor | None
+    more: Tensor | None = None
 
     def check(self, settings: "LayerSettings") -> None:
         """Raise an error unless all shapes fit together, which the compiled loops trust."""
@@ -106,11 +110,13 @@ class LayerWeights:
             (self.bias, (models, both)), (self.fuse, (models, both, width)),
             (self.residual, (models, channels, width)), (table, (models, table_rows, both)),
             (self.out, (models, width, width)), *((t, (models, width)) for t in columns),
+            (self.more, (models, len(_corners(settings)), width)),
         )  # fmt: skip
         fits = all(t is None or (t.shape == s and t.dtype == self.pair.dtype) for t, s in expected)
         fits &= len(settings.running) == (4 if settings.norm == "batch" else 0)
         fits &= all((t is None) == (settings.norm == "none") for t in norms)
         listed = table is None or settings.code is not None or table_rows == pairs
+        listed &= (self.more is None) == (settings.corners is None)
         if not fits or not listed or both not in (width, 2 * width) or rows not in (1, models):
             raise ValueError(
                 "The parameters of the layer do not fit together. Build it anew and load its state."
@@ -122,6 +128,7 @@ class LayerWeights:
             _array(self.pair), _array(self.bias), _array(self.fuse), self._row(self.fuse_bias),
             *(NOTHING[self.size] if m is None else _array(m) for m in (self.residual, self.table)),
             _array(self.out), self._row(self.out_bias),
+            NOTHING[self.size] if self.more is None else _array(self.more),
         )  # fmt: skip
 
     def norms(self) -> tuple[Any, ...]:
@@ -138,7 +145,8 @@ class LayerWeights:
 
 
 class StackedLayer(torch.autograd.Function):
-    """``norm(norm(ego_sum(x W_p + b) W_f + b_f + x W_r) W_o + b_o)`` for ``K`` models side by side.
+    """``norm(norm(ego_sum(x W_p + b) W_f + b_f + x W_r) W_o + b_o)`` for ``K`` models side by side;
+    where corners receive something more, it is added before the first ``norm``.
 
     Takes the input ``[K, n, in]`` or ``[n]`` categories, the settings, and the fields of
     :class:`LayerWeights` in order; returns ``[K, n, F]``.
@@ -157,7 +165,7 @@ class StackedLayer(torch.autograd.Function):
         statistics = pair.new_empty((4, models, width if settings.norm == "batch" else nodes))
         kept = (a, both, hidden, normed, last, result)
         arguments = (
-            *_input(x, pair), weights.arrays(), _codes(weights, settings),
+            *_input(x, pair), weights.arrays(), _codes(weights, settings), _corners(settings),
             settings.incidence.arrays, settings.relu, settings.squash, NORMS[settings.norm],
             settings.node_weight.numpy(), weights.norms(), settings.statistics(weights.size),
             settings.momentum, settings.eps, tuple(t.numpy() for t in kept), statistics.numpy(),
@@ -193,17 +201,19 @@ class StackedLayer(torch.autograd.Function):
             for w in (weights.fuse_bias, weights.out_bias)
         )
         to_norms = pair.new_empty((4, pair.size(0), result.size(-1)))  # scale and shift, twice
+        more = weights.more
+        to_more = pair.new_empty((0, 0, 0)) if more is None else more.new_empty(more.shape)
         at_a, at_both = a.new_empty((2, *a.shape)).unbind()
         at_hidden, at_normed = a.new_empty((2, *result.shape)).unbind()
         grads = (
             to_x, to_pair, to_bias, to_fuse, to_fuse_bias, to_residual, to_table, to_out,
-            to_out_bias, to_norms,
+            to_out_bias, to_norms, to_more,
         )  # fmt: skip
         scale1, _, scale2, _ = weights.norms()
         arguments = (
             _array(grad), *_input(x, pair), weights.arrays(), _codes(weights, settings),
-            settings.incidence.arrays, settings.relu, settings.squash, NORMS[settings.norm],
-            settings.node_weight.numpy(), (scale1, scale2),
+            _corners(settings), settings.incidence.arrays, settings.relu, settings.squash,
+            NORMS[settings.norm], settings.node_weight.numpy(), (scale1, scale2),
             tuple(t.detach().numpy() for t in kept), statistics.numpy(),
             tuple(t.numpy() for t in (at_a, at_both, at_hidden, at_normed)),
             tuple(t.numpy() for t in grads),
@@ -211,7 +221,7 @@ class StackedLayer(torch.autograd.Function):
         by_planes(lambda k0, k1: layer_backward(*arguments, k0, k1), a.size(0), 2 * a.numel())
         found = (
             to_pair, to_bias, to_fuse, to_fuse_bias, to_residual, to_table, to_norms[0],
-            to_norms[1], to_out, to_out_bias, to_norms[2], to_norms[3],
+            to_norms[1], to_out, to_out_bias, to_norms[2], to_norms[3], to_more,
         )  # fmt: skip
         given = zip(found, ctx.saved_tensors[8:], strict=True)
         return (
@@ -230,7 +240,7 @@ def layer_inference(x: Tensor, settings: LayerSettings, weights: LayerWeights) -
     if not result.numel():  # BLAS takes no empty matrices
         return result
     arguments = (
-        *_input(x, weights.pair), weights.arrays(), _codes(weights, settings),
+        *_input(x, weights.pair), weights.arrays(), _codes(weights, settings), _corners(settings),
         settings.incidence.arrays, settings.relu, settings.squash, NORMS[settings.norm],
         weights.norms(), settings.statistics(weights.size), settings.eps, result.numpy(),
     )  # fmt: skip
@@ -247,6 +257,10 @@ def _input(x: Tensor, like: Tensor) -> tuple[Any, Any]:
     if not x.is_floating_point():
         return NOTHING[like.element_size()], x.long().numpy()
     return _array(x if x.dim() == 3 else x.unsqueeze(0)), NO_CATEGORY
+
+
+def _corners(settings: LayerSettings) -> Any:
+    return NO_CATEGORY if settings.corners is None else settings.corners.numpy()
 
 
 def _codes(weights: LayerWeights, settings: LayerSettings) -> Any:

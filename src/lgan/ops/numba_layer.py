@@ -88,11 +88,17 @@ def _fused(
     fuse: Array,
     bias: Array,
     residual: Array,
+    corner: Array,
+    more: Array,
     hidden: Array,
     k: int,
 ) -> None:
-    """``hidden = both W_f + b_f + x W_r``."""
+    """``hidden = both W_f + b_f + x W_r``, and something more at the corners."""
     products(both, fuse, bias, hidden, k, k + 1)
+    for i in range(corner.size):
+        row, added = hidden[k, corner[i]], more[k, i]
+        for j in range(row.size):
+            row[j] += added[j]
     if residual.size > 0:
         if category.size > 0:
             take_rows(category, residual, True, hidden, k, k + 1)
@@ -125,6 +131,7 @@ def layer_forward(
     category: Array,
     weights: tuple[Array, ...],
     code: Array,
+    corner: Array,
     structure: Structure,
     relu: bool,
     squash: bool,
@@ -140,7 +147,7 @@ def layer_forward(
     k1: int,
 ) -> None:
     """All of a layer for some models in training; ``kept`` is what its gradient needs."""
-    pair, bias, fuse, fuse_bias, residual, table, out, out_bias = weights
+    pair, bias, fuse, fuse_bias, residual, table, out, out_bias, more = weights
     scale1, shift1, scale2, shift2 = norms
     mean1, var1, mean2, var2 = running
     a, both, hidden, normed, last, result = kept
@@ -148,7 +155,7 @@ def layer_forward(
     for k in range(k0, k1):
         _pairs_sent(rows, category, pair, bias, table, code, structure, width, relu, squash,
                     a, both, k)  # fmt: skip
-        _fused(rows, category, both, fuse, fuse_bias, residual, hidden, k)
+        _fused(rows, category, both, fuse, fuse_bias, residual, corner, more, hidden, k)
         if kind == BATCH:
             norm_forward(hidden, node_weight, scale1, shift1, eps, True, normed, stats[0],
                          stats[1], mean1, var1, momentum, k, k + 1, 0, width)  # fmt: skip
@@ -184,6 +191,7 @@ def layer_tested(
     category: Array,
     weights: tuple[Array, ...],
     code: Array,
+    corner: Array,
     structure: Structure,
     relu: bool,
     squash: bool,
@@ -196,7 +204,7 @@ def layer_tested(
     k1: int,
 ) -> None:
     """All of a layer for some models; batch normalisation goes by its running statistics."""
-    pair, bias, fuse, fuse_bias, residual, table, out, out_bias = weights
+    pair, bias, fuse, fuse_bias, residual, table, out, out_bias, more = weights
     scale1, shift1, scale2, shift2 = norms
     mean1, var1, mean2, var2 = running
     models, nodes, width = result.shape
@@ -207,7 +215,7 @@ def layer_tested(
     for k in range(k0, k1):
         _pairs_sent(rows, category, pair, bias, table, code, structure, width, relu, squash,
                     a, both, k)  # fmt: skip
-        _fused(rows, category, both, fuse, fuse_bias, residual, hidden, k)
+        _fused(rows, category, both, fuse, fuse_bias, residual, corner, more, hidden, k)
         if kind == BATCH:
             _by_running(hidden, scale1, shift1, mean1, var1, eps, k)
             products(hidden, out, out_bias, result, k, k + 1)
@@ -263,6 +271,7 @@ def layer_backward(
     category: Array,
     weights: tuple[Array, ...],
     code: Array,
+    corner: Array,
     structure: Structure,
     relu: bool,
     squash: bool,
@@ -277,12 +286,12 @@ def layer_backward(
     k1: int,
 ) -> None:
     """Gradients of :func:`layer_forward`; ``room`` is for what flows between its parts."""
-    pair, _, fuse, fuse_bias, residual, table, out, out_bias = weights
+    pair, _, fuse, fuse_bias, residual, table, out, out_bias, _ = weights
     pairs, multiplicity, ptr, opposite, triangles = structure
     a, both, hidden, normed, last, result = kept
     at_a, at_both, at_hidden, at_normed = room
     to_x, to_pair, to_bias, to_fuse, to_fuse_bias, to_residual, to_table, to_out = grads[:8]
-    to_out_bias, to_norms = grads[8:]
+    to_out_bias, to_norms, to_more = grads[8:]
     width = out.shape[2]
     for k in range(k0, k1):
         # `at_hidden` first holds the gradient at `last`, which has the same shape.
@@ -294,6 +303,10 @@ def layer_backward(
         turned_products(at_hidden, out, False, at_normed, k, k + 1)
         _norm_back(at_normed, hidden, normed, kind, node_weight, scales[0], stats[0], stats[1],
                    at_hidden, to_norms[0], to_norms[1], k)  # fmt: skip
+        for i in range(corner.size):
+            row, there = to_more[k, i], at_hidden[k, corner[i]]
+            for j in range(row.size):
+                row[j] = there[j]
         inner_products(both, at_hidden, to_fuse, k, k + 1)
         if fuse_bias.size > 0:
             column_sums(at_hidden, to_fuse_bias, k, k + 1)
