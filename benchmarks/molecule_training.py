@@ -92,7 +92,7 @@ def _epochs(name: str, path: Path, config: BenchConfig) -> list[Row]:
 def _prediction(files: dict[str, Path], folder: Path, config: BenchConfig) -> Row:
     name, path = next(iter(files.items()))
     target, kind = SETS[name]
-    asked = path if config.quick else molecule_file(config, "HIV")
+    asked = path if config.quick else _readable(molecule_file(config, "HIV"), folder)
     lgan = [sys.executable, "-c", _LGAN]
     config.progress("lgan, a model to predict with")
     measured([*lgan, "train", str(path), "--target", target, "--members", "1", "--epochs", "1",
@@ -127,6 +127,19 @@ def _prediction(files: dict[str, Path], folder: Path, config: BenchConfig) -> Ro
         size=number,
         note="" if peer else NO_PEER,
     )
+
+
+def _readable(path: Path, folder: Path) -> Path:
+    """The molecules of a table that RDKit reads: chemprop ends at the first that it does not."""
+    from rdkit import Chem, rdBase
+
+    with rdBase.BlockLogs(), path.open(newline="") as file:
+        texts = [row["smiles"] for row in csv.DictReader(file)]
+        texts = [text for text in texts if Chem.MolFromSmiles(text) is not None]
+    found = folder / path.name
+    with found.open("w", newline="") as file:
+        csv.writer(file).writerows([["smiles"], *([text] for text in texts)])
+    return found
 
 
 def our_epochs(path: str, target: str, members: str, width: str, epochs: str) -> None:
