@@ -64,13 +64,15 @@ def bench(
                 progress=lambda text, title=title: tell(f"{title}: {text}"),  # type: ignore[misc]
             )  # fmt: skip
             config.progress("starting")
+            rows: list[Row] = []
             try:
-                rows = BENCHMARKS[name].run(config)
+                rows.extend(BENCHMARKS[name].run(config))
             except (ValueError, OSError, MemoryError) as error:
-                # The others may well run: hours of measuring should not end here.
+                # What was measured before, and the others, may well stand: it took hours.
                 log.print(f"{name}: {error}", style="bold red", soft_wrap=True)
                 failed.append(name)
-                continue
+                if not rows:
+                    continue
             record = Record(name, rows, environment(place), mode)
         stem = name if place.type == "cpu" else f"{name}-{place.type}"
         records[name] = record
@@ -80,7 +82,7 @@ def bench(
     if as_json:
         print_json({name: record.to_json() for name, record in records.items()})
     if failed:
-        log.print(f"Failed: {', '.join(failed)}. Records of the rest: {folder}", style="bold red")
+        log.print(f"Failed: {', '.join(failed)}. What was measured: {folder}", style="bold red")
         raise typer.Exit(1)
 
 

@@ -4,6 +4,7 @@ import csv
 import json
 import sys
 import time
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -27,7 +28,7 @@ CASES = ((1, 0, 2.5), (10, 0, 5.0), (10, 300, 1.5))
 PREDICTED = 3.0
 
 
-def molecule_training(config: BenchConfig) -> list[Row]:
+def molecule_training(config: BenchConfig) -> Iterator[Row]:
     """A whole prediction; then epochs of the default recipe and of chemprop in turn, per model.
 
     The first epoch of a process is left out. Both sides validate within their epoch. The widest
@@ -36,8 +37,9 @@ def molecule_training(config: BenchConfig) -> list[Row]:
     """
     with TemporaryDirectory(prefix="lgan-bench-") as folder:
         files = _files(config, Path(folder))
-        predicted = _prediction(files, Path(folder), config)
-        return [*(row for name in files for row in _epochs(name, files[name], config)), predicted]
+        yield _prediction(files, Path(folder), config)
+        for name, path in files.items():
+            yield from _epochs(name, path, config)
 
 
 def _files(config: BenchConfig, folder: Path) -> dict[str, Path]:

@@ -1,6 +1,6 @@
 """The benchmarks by name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,12 +30,12 @@ class BenchmarkSpec:
     """A benchmark.
 
     Attributes:
-        run: Measures and returns its rows.
+        run: Measures and gives its rows, maybe one after the other.
         description: One line for people.
         device: Where it makes sense: ``cpu``, ``cuda`` or ``any``.
     """
 
-    run: Callable[[BenchConfig], list[Row]]
+    run: Callable[[BenchConfig], Iterable[Row]]
     description: str
     device: Literal["cpu", "cuda", "any"]
 

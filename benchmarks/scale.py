@@ -3,6 +3,7 @@
 import csv
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, repeat
 from pathlib import Path
@@ -25,11 +26,12 @@ WINDOWS = (1, 4, 8, 16, 64)
 MOST_MEMORY = 2 << 30
 
 
-def scale(config: BenchConfig) -> list[Row]:
+def scale(config: BenchConfig) -> Iterator[Row]:
     """Every figure from a process of its own, with one thread; times are those inside it."""
     with TemporaryDirectory(prefix="lgan-bench-") as made:
         bench = _Bench(config, Path(made), _rows(config))
-        return [*bench.preparing(), *bench.training(), *bench.predicting(), *bench.shuffling()]
+        for part in (bench.preparing, bench.training, bench.predicting, bench.shuffling):
+            yield from part()
 
 
 @dataclass(frozen=True)
