@@ -75,6 +75,7 @@ def bench(
                     continue
             record = Record(name, rows, environment(place), mode)
         stem = name if place.type == "cpu" else f"{name}-{place.type}"
+        stem += "-partial" if name in failed else ""  # a whole record stays
         records[name] = record
         _write(record, folder / f"{stem}.json")
         if not as_json:

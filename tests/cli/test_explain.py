@@ -2,22 +2,24 @@ import csv
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from lgan.data import Encoder, RawGraphs, load_raw
 from lgan.explain.molecule import graphs_from_smiles
 from lgan.nn import LGAN
+from lgan.predictor import load_model
 from lgan.train.checkpoint import Checkpoint
 
 SUMS = ["--method", "integrated-gradients"]  # whose scores add up
 SMALL = ["--hidden", 8, "--layers", 2, "--batch-size", 64, "--epochs", 2]
 
 
-def _store(path: Path, raw: RawGraphs) -> Path:
+def _store(path: Path, raw: RawGraphs, features: str = "labels") -> Path:
     """A model with fresh weights, stored as a trained one is."""
     torch.manual_seed(0)
-    encoder = Encoder.fit(raw, features="labels", other=False)
+    encoder = Encoder.fit(raw, features=features, other=features != "labels")
     options = {"num_layers": 2, "readout": "sum", "residual": True}
     if encoder.num_edge_features:
         options["edge_dim"] = encoder.num_edge_features
@@ -29,7 +31,7 @@ def _store(path: Path, raw: RawGraphs) -> Path:
         hidden_channels=8,
         out_channels=2,
         dataset=raw.name,
-        features="labels",
+        features=features,
         state=model.state_dict(),
         info={"compress": True, "config": {"seed": 0}, "held_out_graphs": [0, 1, 20, 21, 40, 41]},
         classes=raw.classes,
@@ -147,8 +149,27 @@ def test_smiles_are_drawn_as_molecules(mutag, lgan, tmp_path):
     assert ran.json["graphs"][0]["node_labels"] == ["N0", "C1", "C2", "C3", "C4", "C5", "C6"]
     assert ran.json["graphs"][0]["classes"] == ["not mutagenic", "mutagenic"]
     assert ran.json["graphs"][0]["class"] is None
+    assert ran.json["graphs"][0]["held_out"] is None  # whatever is known of the first of the set
     assert "<path" in (tmp_path / "out.svg").read_text()
     assert (tmp_path / "out.html").read_text().count("<article") == 2
+
+
+@pytest.mark.parametrize("features", ["degree", "degree-bins", "constant"])
+def test_smiles_of_few_features_are_read_by_a_model_of_more(features, lgan, tmp_path):
+    pytest.importorskip("rdkit")
+    raw = graphs_from_smiles(["CO", "CC(C)(C)C"], "MUTAG").with_targets({"class": ["-1", "1"]})
+    stored = _store(tmp_path / "a.safetensors", raw, features)
+    ran = lgan("explain", stored, "--smiles", "CCO", "--json")
+    assert ran.code == 0, ran.err
+    with pytest.warns(UserWarning, match="1 of 3 rows cannot be read"):
+        answers = load_model(stored).predict_proba(np.array(["CCO", None, "CO"], dtype=object))
+    assert np.isnan(answers).all(1).tolist() == [False, True, False]
+
+
+def test_every_graph_that_was_named_is_on_the_page(triangles, lgan, tmp_path):
+    asked = [word for graph in range(5) for word in ("--index", graph)]
+    assert lgan("explain", triangles, *asked, "--report", "r.html", "--gallery", 2).code == 0
+    assert (tmp_path / "r.html").read_text().count("<article") == 5
 
 
 def test_single_atom_has_an_empty_explanation(mutag, lgan, tmp_path):

@@ -16,13 +16,7 @@ from lgan.explain.draw import picture_svg
 from lgan.explain.draw_molecule import molecule_svg
 from lgan.predictor import Predictor
 from lgan.predictor.conformal import prediction_sets
-from lgan.predictor.explaining import (
-    coloured_output,
-    explain_graphs,
-    explained_items,
-    explained_output_of,
-    output_names,
-)
+from lgan.predictor.explaining import explain_graphs, explained_items, explained_output_of
 from lgan.predictor.prediction_rows import PredictionRows
 
 __all__ = ["ALPHA", "explained", "explained_value", "plain_picture", "predicted", "strict_json"]
@@ -69,7 +63,7 @@ def explained(
         predictor: The model.
         raw: One molecule or graph.
         limits: Larger ones are refused.
-        target: The class, or one of several targets; of two classes always one by default, so that
+        target: The class, or one of several targets; of two classes the second by default, so that
             the colours keep their meaning from molecule to molecule.
         numbers: Write scores into the picture.
         limit: The score that has the full colour; the largest of this one unless given.
@@ -80,7 +74,9 @@ def explained(
             f"Explanations here are for up to {limits.edges} bonds or edges, got {raw.num_pairs}. "
             "Use `lgan explain` for larger ones.",
         )
-    target = coloured_output(predictor) if target is None else target
+    task = predictor.task
+    if target is None and task.kind == "binary":
+        target = 1
     found = explain_graphs(predictor, raw, target=target)[0]
     picture = replace(
         explained_items(predictor, raw, [found])[0].picture,
@@ -89,13 +85,14 @@ def explained(
     )
     if limit is not None:
         picture = picture.on_scale(Scale(limit))
+    names = task.classes if task.has_classes else task.targets
     pairs, scores = found.undirected()
     parts = zip(
         found.fragments, found.fragment_scores.tolist(), found.fragment_spread.tolist(), strict=True
     )
     return strict_json(  # type: ignore[no-any-return]
         {
-            "class": output_names(predictor)[found.target],
+            "class": names[found.target],
             "atoms": found.node_scores.tolist(),
             "bonds": [
                 [u, v, s] for (u, v), s in zip(pairs.t().tolist(), scores.tolist(), strict=True)

@@ -107,7 +107,7 @@ def explain(
     if target is not None:
         log.print("`--target` is now `--class`; the old name goes with the next release.")
         explained_class = str(target)
-    _check_usage(index, smiles, source or dataset, output, report)
+    _check_usage(index, smiles, source, dataset, output, report)
     place = choose_device(device)
     predictor = load_model(checkpoint).to(place)
     chosen = source or dataset
@@ -142,10 +142,11 @@ def _check_usage(
     index: list[int] | None,
     smiles: list[str] | None,
     source: str | None,
+    dataset: str | None,
     output: Path | None,
     report: Path | None,
 ) -> None:
-    if smiles and (index or source):
+    if smiles and (index or source or dataset):
         raise typer.BadParameter(
             "`--smiles` excludes SOURCE, `--index`, `--dataset`: molecules are read as those the "
             "model was trained on. Choose one."

@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,9 @@ from torch import Tensor
 from lgan._optional import require
 from lgan._version import __version__
 from lgan.cli.screen import activity, log, note, print_json, reading_progress, table
-from lgan.data import RawGraphs, replaced
+from lgan.data import DATASETS, RawGraphs, replaced
 from lgan.data.tables import safe_cell
-from lgan.explain import Attribution, GalleryItem, Report, Scale, save
+from lgan.explain import MOLECULES, Attribution, GalleryItem, Report, Scale, save
 from lgan.explain.attribution import plain
 from lgan.explain.fragment_table import FragmentRow, fragment_tables
 from lgan.explain.gallery import choose_for_gallery
@@ -78,7 +79,8 @@ def explain_source(
             raise typer.BadParameter(f"`--class`: {error}") from error
     _check_packages(predictor, output, report)
     raw = _read(predictor, source, reading)
-    held_out = predictor.checkpoint.held_out(raw.name, int(reading.get("seed", 0)))
+    held_out = _held_out(predictor, source, reading)
+    named = bool(index) or isinstance(source, list)
     truth = known_classes(predictor, raw)
     confusions: dict[str, Tensor] = {}
     if report is not None and truth is not None and raw.num_graphs:
@@ -93,9 +95,11 @@ def explain_source(
             found += explain_graphs(predictor, part, target=explained, **asked)
     if raw.errors:
         note(f"{len(raw.errors):,} rows cannot be read and have no scores.")
+    names = output_names(predictor)
     items = explained_items(
-        predictor, chosen, found, held_out=held_out, intervals=_intervals(predictor, chosen)
-    )
+        predictor, chosen, found, names=names, held_out=held_out,
+        intervals=_intervals(predictor, chosen),
+    )  # fmt: skip
     if output is not None and output.suffix.lower() == ".csv":
         _write(output, predictor, chosen, found)
         note(f"scores: {output}")
@@ -103,12 +107,11 @@ def explain_source(
         shared = Scale.joint(item.picture.scale for item in items)
         save([item.picture.on_scale(shared) for item in items], output)
         log.print(f"picture: {output}", soft_wrap=True, markup=False, highlight=False)
-    names = output_names(predictor)
     tables = {names[output]: rows for output, rows in fragment_tables(found).items()}
     if report is not None:
         page = explained_report(
-            predictor, chosen, items[:gallery], method=asked["method"], confusions=confusions,
-            fragments=tables,
+            predictor, chosen, items if named else items[:gallery], method=asked["method"],
+            confusions=confusions, fragments=tables,
         )  # fmt: skip
         page.save(report)
         log.print(f"report: {report}", soft_wrap=True, markup=False, highlight=False)
@@ -195,12 +198,22 @@ def show_scores(items: list[GalleryItem]) -> None:
 
 def _check_packages(predictor: Predictor, output: Path | None, report: Path | None) -> None:
     """Ask for what drawing needs before anything is computed."""
-    table = output is not None and output.suffix.lower() == ".csv"
-    if table:
+    scores = output is not None and output.suffix.lower() == ".csv"
+    if scores:
         require("pandas")
     molecules = predictor.encoder.featuriser is not None
-    if (output is not None and not table) or (report is not None and not molecules):
+    molecules |= predictor.checkpoint.dataset in MOLECULES and find_spec("rdkit") is not None
+    if (output is not None and not scores) or (report is not None and not molecules):
         require("matplotlib")
+
+
+def _held_out(predictor: Predictor, source: Any, reading: Mapping[str, Any]) -> set[int] | None:
+    """The graphs that the model was not trained on, where the source is the set it was trained on
+    and it is known which these are.
+    """
+    if not isinstance(source, str) or source not in DATASETS:
+        return None
+    return predictor.checkpoint.held_out(source, int(reading["seed"]))
 
 
 def _read(predictor: Predictor, source: Any, reading: dict[str, Any]) -> RawGraphs:

@@ -77,16 +77,13 @@ def epoch_progress(title: str, epochs: int, fold_sizes: list[int]) -> Iterator["
     """A bar over epochs with rate, remaining time and the accuracy so far; where there is no
     terminal a line now and then, the first one at once where training takes long.
     """
-    begin, columns = (
-        time.monotonic(),
-        (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            _Rate(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}"),
-        ),
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        _Rate(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
     )
     with Progress(*columns, console=log, disable=not log.is_terminal) as progress:
         task = progress.add_task(title, total=epochs, note="")
@@ -100,9 +97,9 @@ def epoch_progress(title: str, epochs: int, fold_sizes: list[int]) -> Iterator["
             held_out = f"held-out {form.format(values[-1])}  best epoch {form.format(best)}"
             note = f"loss {float(curves.loss[:, epoch - 1].mean()):.3f}  {held_out}"
             progress.update(task, completed=epoch, note=note)
-            left = (time.monotonic() - begin) / epoch * (epochs - epoch)
-            told = f"at most {left:,.0f} s left" if left > 1 else ""
-            tell = soon if epoch == 1 and left > QUIET else lines
+            left = float(curves.seconds[:epoch].median()) * (epochs - epoch)
+            told = f"about {left:,.0f} s left" if left > 1 else ""
+            tell = soon if epoch == 2 and left > QUIET else lines  # the first one may compile
             tell(f"{title.strip()}: epoch {epoch} of {epochs}  {note}  {told}".rstrip())
 
         yield update

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from lgan.cli.screen import console, log, note, reading_progress
+from lgan.cli.screen import activity, console, log, note, reading_progress
 
 # The library is read by the functions that use it: a mistyped option needs no torch.
 if TYPE_CHECKING:
@@ -96,14 +96,17 @@ def read_source(
     return found
 
 
-def tell_compiling(device: "torch.device") -> None:
-    """Say why the first training after an installation begins late."""
-    if device.type != "cpu":
+def compile_loops(model: str, device: "torch.device") -> None:
+    """Compile what an LGAN trains with before its clock runs, and say so."""
+    if device.type != "cpu" or not model.startswith("lgan"):
         return
-    from lgan.ops.ahead import layer_is_compiled
+    from lgan.ops.ahead import compile_layer, layer_is_compiled
 
-    if not layer_is_compiled():
-        note("compiling loops first: half a minute, after an installation or an update only")
+    if layer_is_compiled():
+        return
+    with activity() as tell:
+        tell("compiling loops: half a minute, after an installation or an update only")
+        compile_layer()
 
 
 def drawn_folds(

@@ -19,6 +19,7 @@ from lgan.cli.setup import (
     checked_folds,
     choose_device,
     choose_split,
+    compile_loops,
     drawn_folds,
     joined_processes,
     metric_name,
@@ -27,7 +28,6 @@ from lgan.cli.setup import (
     restarted,
     resumable,
     source_name,
-    tell_compiling,
 )
 
 # The library is read by the functions that use it: a mistyped option needs no torch.
@@ -114,7 +114,7 @@ def cv(
         fold = checked_folds(how, found, folds, seed)
         settings = with_data_options(settings, found.union)
         sizes = torch.bincount(fold[fold >= 0]).tolist()
-        tell_compiling(place)
+        compile_loops(model, place)
         with (
             resumable(folder, resume=resume, overwrite=overwrite),
             epoch_progress(f"{name} {model}", settings.training.epochs, sizes) as on_epoch,
@@ -230,9 +230,11 @@ def train(
         sizes = [int((fold == k % made).sum()) for k in range(members)]
         if leader:
             side = f"{members} members side by side" if members > 1 else "one model"
-            each = f"each without one of {made} folds" if members > 1 else f"without 1/{made}"
-            note(f"training {side}, {each}, up to {settings.training.epochs} epochs")
-            tell_compiling(place)
+            each = "each without another" if members > 1 else "without one"
+            note(
+                f"training {side}, {each} of {made} folds, up to {settings.training.epochs} epochs"
+            )
+            compile_loops(model, place)
         with (
             resumable(folder, resume=resume, overwrite=overwrite) if leader else nullcontext(),
             epoch_progress(f"{name} {model}", settings.training.epochs, sizes) as on_epoch,

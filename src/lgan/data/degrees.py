@@ -8,7 +8,7 @@ from torch import Tensor
 
 from lgan.data.raw import RawGraphs
 
-# Smallest degrees of the bins: one each up to 32, then twelve from a degree to its double.
+# Smallest degrees of the bins: one each below 32, then twelve from a degree to its double.
 _STARTS = torch.tensor([*range(32), *(ceil(32 * 2 ** (k / 12)) for k in range(26 * 12))])
 
 
@@ -18,7 +18,7 @@ def node_degrees(raw: RawGraphs) -> Tensor:
 
 
 def bins_of(degree: Tensor) -> Tensor:
-    """The bins of degrees: one each up to 32, larger ones with those within 6 %.
+    """The bins of degrees: one each below 32, larger ones with those within 6 %.
 
     Example:
         >>> bins_of(torch.tensor([0, 31, 32, 33, 34, 3000])).tolist()

@@ -72,7 +72,7 @@ class Encoder:
             raw: The graphs.
             features: ``all`` columns of the nodes, or bins of their degree where there are none;
                 ``labels``, ``attributes``, or both joined by ``+``; ``degree``; ``degree-bins``,
-                in which degrees above 32 share a column with those within 6 %, and larger ones
+                in which degrees from 32 on share a column with those within 6 %, and larger ones
                 than there were count as the largest; or ``constant``.
             edge_features: ``all`` columns of the pairs, ``labels``, ``attributes``, or ``none``.
             graph_features: Features of whole graphs: ``morgan`` and ``rdkit2d`` of molecules, or

@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Iterable
+from dataclasses import replace
 from html import escape
 from importlib.resources import files
 from statistics import stdev
@@ -186,7 +187,8 @@ def _mistakes(predictor: Predictor, source: ReadSource, known: OutOfFold, graphs
         for g, target in enumerate(output[worst].tolist()):
             if (one := raw.select([g])).num_pairs <= MOST_EDGES:
                 found = explain_graphs(predictor, one, target=target)
-                items[g] = explained_items(predictor, one, found)[0]
+                # What was predicted out of fold, and what is true, stands beside the picture.
+                items[g] = explained_items(predictor, replace(one, targets={}), found)[0]
     except (TypeError, ValueError) as error:  # not every network can be explained
         refused = f" Not explained: {error}"
     scale = Scale.joint(item.picture.scale for item in items.values())

@@ -58,7 +58,7 @@ class Molecule:
 
     def graph(self, dataset: str) -> RawGraphs:
         """The molecule as a set of one graph in the labels of ``dataset``, without a class."""
-        return _in_labels([self], dataset)
+        return _in_labels([(self, self.bond_labels(dataset))], dataset)
 
     def bond_labels(self, dataset: str) -> Tensor:
         """The edge label of every bond in a set that keeps bonds, else 0 ``[P]``."""
@@ -82,7 +82,7 @@ class Molecule:
         return torch.tensor([names.index(bond) for bond in bonds], dtype=torch.int64)
 
 
-def graphs_from_smiles(smiles: Sequence[str], dataset: str) -> RawGraphs:
+def graphs_from_smiles(smiles: Sequence[str | None], dataset: str) -> RawGraphs:
     """Molecules in the labels of a data set; those that cannot be are among the errors.
 
     Where the set has aromatic bonds, they are those that RDKit sees; PTC_MR was written by a
@@ -92,33 +92,33 @@ def graphs_from_smiles(smiles: Sequence[str], dataset: str) -> RawGraphs:
         smiles: Each as SMILES, and after a space its name where it has one.
         dataset: A set of molecules, see :data:`lgan.explain.MOLECULES`.
     """
-    read: dict[int, Molecule] = {}
+    read: dict[int, tuple[Molecule, Tensor]] = {}
     errors = []
     for row, text in enumerate(smiles):
         try:
-            read[row] = molecule_from_smiles(text, dataset)
-            read[row].bond_labels(dataset)
+            molecule = molecule_from_smiles(text or "", dataset)
+            read[row] = (molecule, molecule.bond_labels(dataset))
         except ValueError as error:
-            read.pop(row, None)
             errors.append((row, str(error)))
     rows = torch.tensor(list(read), dtype=torch.int64)
     return replace(_in_labels(list(read.values()), dataset), rows=rows, errors=tuple(errors))
 
 
-def _in_labels(molecules: Sequence[Molecule], dataset: str) -> RawGraphs:
-    spec = molecule_spec(dataset)
+def _in_labels(read: Sequence[tuple[Molecule, Tensor]], dataset: str) -> RawGraphs:
+    """Molecules, and the labels of their bonds, as graphs of a data set."""
+    spec, molecules = molecule_spec(dataset), [molecule for molecule, _ in read]
     node_ptr = lengths_to_ptr(torch.tensor([len(m.labels) for m in molecules], dtype=torch.int64))
     offsets = node_ptr[:-1].tolist()
     nothing = torch.zeros(2, 0, dtype=torch.int64)
     pairs = [m.pair_index + first for m, first in zip(molecules, offsets, strict=True)]
-    bonds = [m.bond_labels(dataset) for m in molecules]
     return RawGraphs(
         name=dataset,
         node_ptr=node_ptr,
         pair_index=torch.cat([nothing, *pairs], 1),
         nodes=_labels([m.labels for m in molecules], len(spec.atoms)),
-        pairs=_labels(bonds, len(spec.bonds)),
+        pairs=_labels([bonds for _, bonds in read], len(spec.bonds)),
         ids=tuple(m.name for m in molecules),
+        structures=tuple(m.mol for m in molecules),
     )
 
 

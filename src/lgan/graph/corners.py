@@ -44,12 +44,7 @@ def few_corners(lines: "EgoLines") -> Corners | None:
     if nodes.numel() * ONE_IN > lines.num_nodes:
         return None
     place = ends.new_empty(lines.num_nodes)
-    place[nodes] = torch.arange(nodes.numel(), dtype=place.dtype)
-    table, rows = lines.pair_table, lines.pair_rows
-    if rows is not None:
-        rows = rows[inside]
-    elif table is not None:
-        table = table[inside]
+    place[nodes] = torch.arange(nodes.numel(), dtype=place.dtype, device=place.device)
     part = replace(
         lines,
         num_nodes=nodes.numel(),
@@ -58,8 +53,7 @@ def few_corners(lines: "EgoLines") -> Corners | None:
         opposite_count=lines.opposite_count[inside],
         pair_triangles=lines.pair_triangles[inside],
         multiplicity=lines.multiplicity[nodes],
-        pair_table=table,
-        pair_rows=rows,
+        **{"pair_rows": None, **lines.table_of(inside)},
         known=None,
         _trusted=True,
     )

@@ -153,6 +153,7 @@ def explained_items(
     raw: RawGraphs,
     found: Sequence[Attribution],
     *,
+    names: Sequence[str] | None = None,
     held_out: Collection[int] | None = None,
     intervals: Tensor | None = None,
 ) -> list[GalleryItem]:
@@ -162,18 +163,19 @@ def explained_items(
         predictor: The model.
         raw: The graphs.
         found: The explanation of each.
+        names: What the outputs are called; as the model spells them unless given.
         held_out: Rows that the model was not trained on, where that is known.
         intervals: Ends of the intervals of numbers ``[G, T, 2]``.
     """
-    names, truth = output_names(predictor), known_classes(predictor, raw)
-    items = []
+    task, truth, items = predictor.task, known_classes(predictor, raw), []
+    words = tuple(names or (task.classes if task.has_classes else task.targets))
     for graph, attribution in enumerate(found):
         row = int(raw.rows[graph])
         name = f"{raw.name} {row}" if raw.ids is None else raw.ids[graph]
         ends = None if intervals is None else intervals[graph, attribution.target].tolist()
         item = GalleryItem.of(
             attribution,
-            names,
+            words,
             name=name,
             truth=None if truth is None else int(truth[graph]),
             held_out=None if held_out is None else row in held_out,
@@ -187,6 +189,8 @@ def explained_items(
 def _molecule(raw: RawGraphs, graph: int, name: str) -> Molecule | None:
     if raw.structures is not None and raw.featuriser is not None:
         return Molecule.of_rdkit(graph_molecule(raw, graph), name)
+    if raw.structures is not None:  # of RDKit, in the labels of a set
+        return Molecule.of_rdkit(raw.structures[graph], name)
     if raw.name in MOLECULES and raw.node_labels is not None and find_spec("rdkit") is not None:
         return molecule_from_graph(raw, graph)
     return None

@@ -311,7 +311,9 @@ class Predictor:
             how["molecules"] = MoleculeFeatures.from_json(self.encoder.featuriser)
         if self.encoder.directed:
             how["directed"] = True
-        raw = self._in_labels(source) or load_raw(source, **how)
+        if (molecules := self._in_labels(source)) is not None:
+            return molecules
+        raw = load_raw(source, **how)
         if raw.name in DATASETS:  # whose labels are numbers that mean something there alone
             stored = self.checkpoint
             names = feature_names(raw, stored.features)
@@ -320,11 +322,14 @@ class Predictor:
 
     def _in_labels(self, source: Any) -> RawGraphs | None:
         """SMILES in the labels of the set of molecules that the model was trained on, if it was."""
-        known = self.encoder.featuriser is None and self.checkpoint.dataset in MOLECULES
-        texts = isinstance(source, Sequence) and not isinstance(source, str) and len(source) > 0
-        if not known or not texts or not all(isinstance(text, str) for text in source):
+        if self.encoder.featuriser is not None or self.checkpoint.dataset not in MOLECULES:
             return None
-        return graphs_from_smiles(source, self.checkpoint.dataset)
+        if isinstance(source, str | Mapping | RawGraphs) or hasattr(source, "columns"):
+            return None
+        texts = list(source) if hasattr(source, "__len__") else []
+        if not texts or not all(text is None or isinstance(text, str) for text in texts):
+            return None
+        return graphs_from_smiles(texts, self.checkpoint.dataset)
 
     def union(self, raw: RawGraphs, *, compress: bool | None = None) -> GraphUnion:
         """Graphs as the network reads them; their targets are not looked at.
