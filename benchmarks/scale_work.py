@@ -27,7 +27,7 @@ from lgan.train.processes import joined
 BATCH = {"cpu": 128, "cuda": 1024}
 WIDTH = {"cpu": 64, "cuda": 128}
 # Steps after which an epoch is long enough to be measured, and graphs that are held out.
-STEPS, HELD_OUT = 500, 512
+STEPS, HELD_OUT = 150, 512
 EXCHANGES = 10
 
 
