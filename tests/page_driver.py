@@ -4,11 +4,12 @@ import json
 import shutil
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from selenium import webdriver
+from selenium.common.exceptions import TimeoutException
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
@@ -18,6 +19,8 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 # Everything but this machine is unreachable for the browser.
 OFFLINE = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 PATIENCE = 60
+TRIES = 5
+KEY_PAUSE = 0.2  # seconds
 
 
 @contextmanager
@@ -49,8 +52,8 @@ class Page:
         self.driver.get(self.address + query)
         self.until("return document.getElementById('editor')?.dataset.ready === 'yes'")
 
-    def until(self, script: str) -> Any:
-        wait = WebDriverWait(self.driver, PATIENCE, poll_frequency=0.1)
+    def until(self, script: str, seconds: float = PATIENCE) -> Any:
+        wait = WebDriverWait(self.driver, seconds, poll_frequency=0.1)
         return wait.until(lambda driver: driver.execute_script(script), script)
 
     def find(self, css: str) -> Any:
@@ -98,9 +101,24 @@ class Page:
         (actions.click() if click else actions).perform()
 
     def keys(self, *keys: str) -> None:
-        """Press keys one after another, wherever the focus or the mouse is."""
+        """Press keys one after another, wherever the focus or the mouse is.
+
+        The editor takes each key a moment later: keys pressed at once are lost.
+        """
         for key in (letter for word in keys for letter in word):
-            ActionChains(self.driver).send_keys(key).perform()
+            ActionChains(self.driver).send_keys(key).pause(KEY_PAUSE).perform()
+
+    def type_over(self, x: int, y: int, *keys: str) -> None:
+        """Point at a place of the editor and press keys, again where they were lost."""
+        before = self.find("#smiles").get_attribute("value")
+        changed = f"return document.getElementById('smiles').value !== {before!r}"
+        for _ in range(TRIES):
+            self.draw(x, y, click=False)
+            self.keys(*keys)
+            with suppress(TimeoutException):
+                self.until(changed, PATIENCE / 10)
+                return
+        raise AssertionError(f"the drawing stayed {before!r}, typed over {TRIES} times")
 
     def answered(self, smiles: str | None = None) -> str:
         """The headline of the prediction, once prediction and explanation are there."""
