@@ -41,7 +41,7 @@ def test_the_source_distribution_has_no_results(built):
 
 def test_every_dependency_has_a_lower_bound_and_the_oldest_versions_are_those():
     bounds = {}
-    for text in PROJECT["dependencies"]:
+    for text in [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["molecules"]]:
         name, least, version = text.partition(">=")
         assert least, f"{text} has no lower bound"
         bounds[name] = version

@@ -22,6 +22,7 @@ def test_learning_rate_without_halving_stays():
 
 
 @pytest.mark.parametrize(("warmup", "rise"), [(0.0, 0), (0.01, 1), (0.25, 5)])
+@pytest.mark.filterwarnings("ignore:The epoch parameter:UserWarning")  # torch 2.8, of itself
 @pytest.mark.parametrize("schedule", ["cosine", "halving"])
 def test_schedules_are_those_of_torch(schedule, warmup, rise):
     from torch.optim import lr_scheduler
