@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from lgan.explain.integrated_gradients import METHOD
 from paper.render import Grid
 
 # Numbers of a method in a record (`paper.explanation_scores`), and what they are called here.
@@ -58,7 +59,7 @@ def _grid(record: dict[str, Any]) -> Grid:
     ]
     if record["bar"] is not None:
         verdict = "reached" if record["holds"] else "not reached"
-        notes.append(f"The bar for our method, edge ROC-AUC of {record['bar']}, is {verdict}.")
+        notes.append(f"The bar for {METHOD}, edge ROC-AUC of {record['bar']}, is {verdict}.")
     return Grid(f"Explanations on {record['case']}", ["method", *COLUMNS.values()], rows, notes)
 
 

@@ -1,5 +1,6 @@
 import json
 
+import pytest
 import torch
 
 from lgan import Attribution
@@ -29,6 +30,18 @@ def test_undirected_gives_every_edge_once():
     pairs, scores = attribution().undirected()
     assert pairs.tolist() == [[0, 1], [1, 2]]
     assert scores.tolist() == [3, -4]
+
+
+def test_undirected_lists_other_values_of_edges_and_refuses_those_of_others():
+    found = attribution()
+    columns = torch.stack([found.edge_scores, 2 * found.edge_scores], 1)
+    pairs, each = found.undirected(columns)
+    assert torch.equal(pairs, found.undirected()[0])
+    assert torch.equal(each, torch.stack([found.undirected()[1], 2 * found.undirected()[1]], 1))
+    with pytest.raises(ValueError, match=r"a row for each of the \d+ columns"):
+        found.undirected(torch.ones(columns.size(0) + 1))
+    with pytest.raises(ValueError, match=r"got \(\)"):
+        found.undirected(torch.tensor(1.0))
 
 
 def test_top_ranks_by_score_or_by_size():

@@ -88,7 +88,7 @@ def test_every_method_explains_the_output_asked_for_or_refuses(name, few_epochs)
     assert not torch.allclose(logit.edge_scores, odds.edge_scores)
 
 
-def test_the_consensus_counts_a_loss_until_the_prediction_turns():
+def test_the_consensus_hears_of_losses_what_counts():
     model, data = lgan.LGAN(3, 4, 2, num_layers=2).double().eval(), graph()
     data.x = data.x.double()
     alone = lgan.attribute(model, data, 1, method="leave-one-out")
@@ -98,10 +98,14 @@ def test_the_consensus_counts_a_loss_until_the_prediction_turns():
         model.head.bias[1] += log_odds - alone.output
     integral = lgan.attribute(model, data, 1, method="integrated-gradients", path=SHORT)
     assert integral.output == pytest.approx(log_odds)
-    counted = [log_odds if (log_odds - lost) * log_odds < 0 else lost for lost in losses]
+    counted, whole = [], integral.edge_scores.tolist()
+    for lost, one in zip(losses, whole, strict=True):
+        grows = lost * log_odds < 0  # without the edge
+        turned = (log_odds - lost) * log_odds < 0
+        counted.append(one if grows and one * log_odds > 0 else log_odds if turned else lost)
     assert counted != losses
     assert any(one == other for one, other in zip(counted, losses, strict=True))
-    expected = [(a + b) / 2 for a, b in zip(integral.edge_scores.tolist(), counted, strict=True)]
+    expected = [(a + b) / 2 for a, b in zip(whole, counted, strict=True)]
     found = lgan.attribute(model, data, 1)
     total = sum(expected) / 2  # every edge is there twice
     factor = (found.output - found.baseline_output) / total

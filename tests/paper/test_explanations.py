@@ -30,7 +30,9 @@ def test_a_table_for_every_record_and_nothing_for_other_files(tmp_path):
         ["random", *[""] * 7],
     ]
     assert "100.0, 98.5 %" in grid.notes[1]
-    assert grid.notes[-1] == "The bar for our method, edge ROC-AUC of 0.99, is not reached."
+    assert (
+        grid.notes[-1] == "The bar for integrated-gradients, edge ROC-AUC of 0.99, is not reached."
+    )
 
 
 def test_the_summary_has_every_method_of_every_record():

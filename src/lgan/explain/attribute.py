@@ -54,8 +54,9 @@ def attribute(  # type: ignore[misc]  # the forms above leave the options out
     """Which edges, nodes or fragments made a model say what it says.
 
     The methods are those of :data:`lgan.explain.METHODS`: by default the ``"consensus"``, the mean
-    of the next two, with losses counted until the prediction turns; ``"integrated-gradients"`` over
-    an edge mask, whose scores add up (see :mod:`lgan.explain.integrated_gradients`);
+    of the next two, as far as the second is heard (:func:`lgan.explain.methods.heard`);
+    ``"integrated-gradients"`` over an edge mask, whose scores add up (see
+    :mod:`lgan.explain.integrated_gradients`);
     ``"leave-one-out"`` and ``"shapley"`` by taking parts away (see :mod:`lgan.explain.removal`);
     the ``"gradient"`` in the mask and its size, and those it is compared with. All graphs run
     together, as many in a pass as fit.

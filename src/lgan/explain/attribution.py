@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from lgan._optional import require
-from lgan.explain.fragments import Fragment
+from lgan.explain.fragments import Fragment, joined_nodes
 from lgan.explain.maskable import MaskableGraph
 from lgan.explain.question import Explained, FeatureScores, Found, Question
 
@@ -176,17 +176,25 @@ class Attribution:
         """The class with the largest probability."""
         return int(self.prediction.argmax())
 
-    def undirected(self) -> tuple[Tensor, Tensor]:
-        """Every edge once, ``u < v`` in lexicographic order ``[2, P]``, and its score ``[P]``."""
+    def undirected(self, values: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Every edge once, ``u < v`` in lexicographic order ``[2, P]``, and its score ``[P]``.
+
+        Args:
+            values: What is given in place of the scores, a row for every column ``[E, …]``.
+        """
+        values = self.edge_scores if values is None else values
+        if values.dim() == 0 or values.size(0) != self.edge_index.size(1):
+            raise ValueError(
+                f"`values` must have a row for each of the {self.edge_index.size(1)} columns of "
+                f"`edge_index`, got {tuple(values.shape)}."
+            )
         low, high = torch.sort(self.edge_index, dim=0).values
-        proper = low != high
-        key = (low * max(self.num_nodes, 1) + high)[proper]
+        proper, nodes = low != high, max(self.num_nodes, 1)
+        key = (low * nodes + high)[proper]
         pairs, place = torch.unique(key, return_inverse=True)
-        scores = self.edge_scores.new_zeros(pairs.numel())
-        scores[place] = self.edge_scores[proper]  # all columns of an edge carry the same score
-        return torch.stack(
-            [pairs // max(self.num_nodes, 1), pairs % max(self.num_nodes, 1)]
-        ), scores
+        each = values.new_zeros(pairs.numel(), *values.shape[1:])
+        each[place] = values[proper]  # all columns of an edge carry the same
+        return torch.stack([pairs // nodes, pairs % nodes]), each
 
     def top(self, k: int, *, absolute: bool = False) -> tuple[Tensor, Tensor]:
         """The ``k`` edges with the largest scores, best first, as :meth:`undirected` gives them.
@@ -221,14 +229,14 @@ class Attribution:
         """
         rows = [("node", "", str(i), s, None) for i, s in enumerate(self.node_scores.tolist())]
         pairs, scores = self.undirected()
-        _, spread = replace(self, edge_scores=self._spread).undirected()
+        _, spread = self.undirected(self._spread)
         for ends, score, width in zip(pairs.t().tolist(), *map(Tensor.tolist, (scores, spread)),
                                       strict=True):  # fmt: skip
-            rows.append(("edge", "", _joined(ends), score, width))
+            rows.append(("edge", "", joined_nodes(ends), score, width))
         for corners, score in zip(
             self.triangles.t().tolist(), self.triangle_scores.tolist(), strict=True
         ):
-            rows.append(("triangle", "", _joined(corners), score, None))
+            rows.append(("triangle", "", joined_nodes(corners), score, None))
         for part, score, width in zip(
             self.fragments,
             self.fragment_scores.tolist(),
@@ -236,7 +244,7 @@ class Attribution:
             strict=True,
         ):
             nodes = part.nodes or sorted({node for edge in part.edges for node in edge})
-            rows.append(("fragment", part.name, _joined(nodes), score, width))
+            rows.append(("fragment", part.name, joined_nodes(nodes), score, width))
         rows += self._feature_rows()
         columns = ["kind", "name", "nodes", "score", "spread"]
         table = require("pandas").DataFrame(rows, columns=columns)
@@ -246,13 +254,8 @@ class Attribution:
         parts = [("node feature", self.node_feature_scores, self.node_feature_names,
                   [str(node) for node in range(self.num_nodes)])]  # fmt: skip
         if self.edge_feature_scores.numel():
-            low_high = torch.sort(self.edge_index, dim=0).values
-            proper = low_high[0] != low_high[1]
-            ends, place = torch.unique(low_high[:, proper], dim=1, return_inverse=True)
-            each = self.edge_feature_scores[proper]
-            scores = each.new_zeros(ends.size(1), each.size(1))
-            scores[place] = each  # all columns of an edge carry the same
-            joined = [_joined(pair) for pair in ends.t().tolist()]
+            ends, scores = self.undirected(self.edge_feature_scores)
+            joined = [joined_nodes(pair) for pair in ends.t().tolist()]
             parts.append(("edge feature", scores, self.edge_feature_names, joined))
         rows = []
         for kind, scores, names, of in parts:
@@ -323,10 +326,6 @@ def _by_fragment(
 def _deviation(values: Tensor) -> Tensor:
     """Standard deviation over members."""
     return (values - values.mean(0)).square().mean(0).sqrt()
-
-
-def _joined(nodes: Sequence[int]) -> str:
-    return "-".join(map(str, nodes))
 
 
 def plain(value: Any) -> Any:

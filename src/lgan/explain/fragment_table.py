@@ -29,14 +29,12 @@ class FragmentRow:
     agree: float
 
 
-def fragment_tables(
-    found: Iterable[Attribution], *, least: int = 2
-) -> dict[int, list[FragmentRow]]:
+def fragment_tables(found: Iterable[Attribution]) -> dict[int, list[FragmentRow]]:
     """The tables of fragments of many graphs, one for every output that some are explained for."""
     by_target: dict[int, list[Attribution]] = {}
     for each in found:
         by_target.setdefault(each.target, []).append(each)
-    tables = {t: fragment_table(by_target[t], least=least) for t in sorted(by_target)}
+    tables = {t: fragment_table(by_target[t]) for t in sorted(by_target)}
     return {target: rows for target, rows in tables.items() if rows}
 
 

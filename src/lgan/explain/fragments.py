@@ -83,7 +83,7 @@ def _edges(pair_index: Tensor, num_nodes: int) -> tuple[Fragment, ...]:
 def _triangles(pair_index: Tensor, num_nodes: int) -> tuple[Fragment, ...]:
     found = triangles(pair_index, num_nodes).t().tolist()
     return tuple(
-        Fragment(_name(t), edges=((t[0], t[1]), (t[0], t[2]), (t[1], t[2]))) for t in found
+        Fragment(joined_nodes(t), edges=((t[0], t[1]), (t[0], t[2]), (t[1], t[2]))) for t in found
     )
 
 
@@ -91,7 +91,7 @@ def _twins(pair_index: Tensor, num_nodes: int) -> tuple[Fragment, ...]:
     classes: dict[int, list[int]] = {}
     for node, number in enumerate(twin_classes(pair_index, num_nodes).tolist()):
         classes.setdefault(number, []).append(node)
-    return tuple(Fragment(_name(nodes), tuple(nodes)) for nodes in classes.values())
+    return tuple(Fragment(joined_nodes(nodes), tuple(nodes)) for nodes in classes.values())
 
 
 def _communities(pair_index: Tensor, num_nodes: int) -> tuple[Fragment, ...]:
@@ -100,10 +100,11 @@ def _communities(pair_index: Tensor, num_nodes: int) -> tuple[Fragment, ...]:
     graph = _graph(range(num_nodes), pair_index.t().tolist())
     found = nx.community.louvain_communities(graph, seed=0) if num_nodes else []
     parts = sorted(sorted(part) for part in found)
-    return tuple(Fragment(_name(part), tuple(part)) for part in parts)
+    return tuple(Fragment(joined_nodes(part), tuple(part)) for part in parts)
 
 
-def _name(nodes: Sequence[int]) -> str:
+def joined_nodes(nodes: Sequence[int]) -> str:
+    """The name of some nodes: their numbers with ``-`` between them."""
     return "-".join(map(str, nodes))
 
 

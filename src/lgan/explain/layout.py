@@ -17,9 +17,7 @@ PIVOTS = 200
 GAP = 1.0
 
 
-def layout(
-    num_nodes: int, pairs: Iterable[tuple[int, int]], *, seed: int = 0
-) -> NDArray[np.float64]:
+def layout(num_nodes: int, pairs: Iterable[tuple[int, int]]) -> NDArray[np.float64]:
     """Places of the nodes of a graph such that its structure is seen, ``[n, 2]``.
 
     Each component is laid out alone: by Kamada and Kawai up to 80 nodes; above by distances in the
@@ -29,7 +27,6 @@ def layout(
     Args:
         num_nodes: Number of nodes.
         pairs: Edges.
-        seed: Fixes the springs.
 
     Example:
         >>> path = layout(3, [(0, 1), (1, 2)])
@@ -45,14 +42,14 @@ def layout(
     blocks = []
     for part in parts:
         nodes = sorted(part)
-        blocks.append((nodes, _component(graph.subgraph(nodes), nodes, seed)))
+        blocks.append((nodes, _component(graph.subgraph(nodes), nodes)))
     place = np.zeros((num_nodes, 2))
     for (nodes, inside), corner in zip(blocks, _shelves([b for _, b in blocks]), strict=True):
         place[nodes] = inside + corner
     return place
 
 
-def _component(graph: "nx.Graph", nodes: list[int], seed: int) -> NDArray[np.float64]:
+def _component(graph: "nx.Graph", nodes: list[int]) -> NDArray[np.float64]:
     """Places of a connected graph, its lower left corner at the origin."""
     import networkx as nx
 
@@ -64,7 +61,7 @@ def _component(graph: "nx.Graph", nodes: list[int], seed: int) -> NDArray[np.flo
         found = _by_distance(graph, nodes)
         if len(nodes) < MEDIUM:
             k = len(nodes) ** -0.5
-            found = nx.spring_layout(graph, pos=found, seed=seed, iterations=60, k=k)
+            found = nx.spring_layout(graph, pos=found, seed=0, iterations=60, k=k)
     place: NDArray[np.float64] = np.array([found[node] for node in nodes])
     place = place - place.mean(0)
     axes = np.linalg.svd(place, full_matrices=False)[2]

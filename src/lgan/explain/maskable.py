@@ -10,8 +10,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from lgan.graph import EgoLines, GraphBatch, triangles, undirected_pairs
+from lgan.graph.concatenate import joined_lines
 from lgan.graph.edge_features import EdgeFeatures, pair_attr
-from lgan.graph.ego_lines import FIELDS
 from lgan.graph.expansion import expand_classes
 from lgan.graph.segments import lengths_to_ptr, segment_ids
 
@@ -133,25 +133,11 @@ class MaskableUnion:
             return lengths_to_ptr(torch.tensor(sizes, device=device))
 
         node_ptr = ptr([each.num_nodes for each in lines])
-        shift = node_ptr[:-1].tolist()
         features = [graph.x for graph in graphs]
         x = (
             None
             if any(f is None for f in features)
             else torch.cat([f for f in features if f is not None])
-        )
-        rest: dict[str, Any] = {
-            name: torch.cat([getattr(e, name) for e in lines]) for name in FIELDS[2:]
-        }
-        union = EgoLines(
-            num_nodes=int(node_ptr[-1]),
-            pair_index=torch.cat([e.pair_index + s for e, s in zip(lines, shift, strict=True)], 1),
-            opposite_index=torch.cat(
-                [e.opposite_index + s for e, s in zip(lines, shift, strict=True)]
-            ),
-            **rest,
-            **_carried(lines),
-            _trusted=True,
         )
         ids = torch.arange(len(lines), device=device)
         return MaskableUnion(
@@ -161,7 +147,7 @@ class MaskableUnion:
                 ids,
                 node_ptr,
                 ids,
-                union,
+                joined_lines(lines, **_carried(lines)),
                 graph_x=joined_graph_x(graphs),
             ),
             pair_ptr=ptr([each.num_pairs for each in lines]),

@@ -79,11 +79,6 @@ def masked_outputs(
     return split
 
 
-def outputs_of(model: nn.Module, data: Data) -> Tensor:
-    """Outputs of a model, or of several stacked, for graphs as they are ``[*, B, C]``."""
-    return _call(model, data)
-
-
 def _of_copies(
     model: nn.Module, many: MaskableUnion, mask: Tensor, side_mask: Tensor | None
 ) -> Tensor:
@@ -92,9 +87,9 @@ def _of_copies(
     if reads_lines(model):
         data.lines = many.batch.lines.masked(mask, side_mask)
     if "edge_weight" in _parameters(model):
-        return _call(model, data, edge_weight=weight)
+        return outputs_of(model, data, edge_weight=weight)
     with _message_masks(model, weight, data.edge_index):
-        return _call(model, data)
+        return outputs_of(model, data)
 
 
 class _Member(nn.Module):
@@ -133,8 +128,10 @@ def reads_lines(model: nn.Module) -> bool:
     )
 
 
-def _call(model: nn.Module, data: Data, **options: Tensor) -> Tensor:
-    """Call a model of ours with the graphs, one of PyG with their tensors."""
+def outputs_of(model: nn.Module, data: Data, **options: Tensor) -> Tensor:
+    """Outputs of a model, or of several stacked, for graphs ``[*, B, C]``: ours are called with the
+    graphs, those of PyG with their tensors.
+    """
     parameters = _parameters(model)
     if "edge_index" in parameters:
         if "batch" in parameters:

@@ -65,16 +65,17 @@ def _consensus(question: Question) -> list[Found]:
 
     The first follows what an edge adds as the graph is built up, and where two parts are needed
     may credit the one that comes last alone. The second sees both, but neither of two parts that
-    can stand in for each other. Of log-odds a loss counts until the prediction turns: how far it
-    goes to the other side without an edge says more of the model there than of the edge, and would
-    make other edges look small that are needed as much.
+    can stand in for each other; see :func:`heard` for what counts of it where log-odds are
+    explained.
     """
     ends = question.ends or outputs_at_ends(question.model, question.graphs)
     integral = integrated_gradients(replace(question, path=SHORT, ends=ends))
     found = []
     for i, (one, other) in enumerate(zip(integral, removal.leave_one_out(question), strict=True)):
         values = question.values(ends[i], question.targets[i])  # [K, 2]
-        lost = until_even(other.pairs, values[:, 1:]) if question.of == "log-odds" else other.pairs
+        lost = other.pairs
+        if question.of == "log-odds":
+            lost = heard(lost, one.pairs, values[:, 1:])
         both = (one.pairs + lost) / 2
         before, after = values.mean(0).tolist()
         # One factor for all members keeps their order and their zeros. Where the sum has the other
@@ -87,19 +88,30 @@ def _consensus(question: Question) -> list[Found]:
     return found
 
 
-def until_even(lost: Tensor, log_odds: Tensor) -> Tensor:
-    """What log-odds lose on the way to 0, of what they lose with every part.
+def heard(lost: Tensor, integral: Tensor, log_odds: Tensor) -> Tensor:
+    """What counts of the losses without each part, beside what the integral says of it.
+
+    A loss counts until the prediction turns: how far it goes to the other side says more of the
+    model there than of the part, and would make other parts look small that are needed as much.
+    Where the prediction becomes surer without a part that speaks for it by the integral, the
+    integral stands alone: what remains is a graph like none of the training, a nitro group with one
+    oxygen, and says little of the part.
 
     Args:
-        lost: The loss with each part ``[K, P]``; negative where they rise.
-        log_odds: With all parts ``[K, 1]``.
+        lost: What the log-odds lose with each part ``[K, P]``; negative where they rise.
+        integral: The scores of the parts by Integrated Gradients ``[K, P]``.
+        log_odds: With all parts ``[K, 1]``; which class they are of changes nothing but the sign.
 
     Example:
-        >>> until_even(torch.tensor([[1.0, 9.0, -9.0]]), torch.tensor([[3.0]])).tolist()
-        [[1.0, 3.0, -9.0]]
+        >>> lost, integral = torch.tensor([[1.0, 9.0, -9.0, -9.0]]), torch.tensor([[1.0, 1, 1, -1]])
+        >>> heard(lost, integral, torch.tensor([[3.0]])).tolist()
+        [[1.0, 3.0, 1.0, -9.0]]
     """
-    most = log_odds.abs()
-    return torch.where(log_odds > 0, torch.minimum(lost, most), torch.maximum(lost, -most))
+    side = torch.where(log_odds > 0, 1.0, -1.0).to(lost.dtype)
+    against, speaks = side * lost < 0, side * integral > 0
+    return torch.where(
+        against & speaks, integral, side * torch.minimum(side * lost, log_odds.abs())
+    )
 
 
 def _random(question: Question) -> list[Found]:
@@ -122,7 +134,7 @@ METHODS: dict[str, MethodSpec] = {
         explain=_consensus,
         random=False,
         reference="the mean of `integrated-gradients` and of `leave-one-out`, which counts until "
-        "the prediction turns, scaled to add up",
+        "the prediction turns, and not where it grows without what speaks for it, scaled to add up",
     ),
     METHOD: MethodSpec(
         explain=integrated_gradients,

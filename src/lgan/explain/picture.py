@@ -87,9 +87,7 @@ class Picture:
         red, blue = _meanings(attribution, classes)
         spread: tuple[float, ...] = ()
         if attribution.members > 1 and attribution.edge_spread.numel():
-            spread = tuple(
-                replace(attribution, edge_scores=attribution.edge_spread).undirected()[1].tolist()
-            )
+            spread = tuple(attribution.undirected(attribution.edge_spread)[1].tolist())
         return Picture(
             labels=tuple(labels),
             pairs=tuple((u, v) for u, v in index.t().tolist()),

@@ -20,9 +20,9 @@ def leave_one_out(question: Question) -> list[Found]:
     players = _players(question)
     cases = [_none_then_each(len(p), p.pairs.device) for p in players]
     found = []
-    for i, (own, values) in enumerate(zip(players, _ask(question, players, cases), strict=True)):
+    for own, values in zip(players, _ask(question, players, cases), strict=True):
         scores = values[:, :1] - values[:, 1:]
-        found.append(_found(question, i, own, scores, steps=len(own)))
+        found.append(_found(question, own, scores, steps=len(own)))
     return found
 
 
@@ -48,9 +48,7 @@ def shapley(question: Question) -> list[Found]:
     absent = [~rows.to(p.pairs.device) for (rows, _), p in zip(present, players, strict=True)]
     asked = _ask(question, players, absent)
     found = []
-    for i, (own, order, (rows, place), seen) in enumerate(
-        zip(players, orders, present, asked, strict=True)
-    ):
+    for own, order, (rows, place), seen in zip(players, orders, present, asked, strict=True):
         values = seen[:, place.to(seen.device)]
         error = None
         if order is None:
@@ -58,17 +56,8 @@ def shapley(question: Question) -> list[Found]:
         else:
             scores, error = _sampled(values, order.to(seen.device))
         nobody = (~rows).all(1).nonzero()[0]
-        found.append(
-            _found(
-                question,
-                i,
-                own,
-                scores,
-                baseline=seen[:, nobody.to(seen.device)][:, 0],
-                error=error,
-                steps=len(rows),
-            )
-        )
+        baseline = seen[:, nobody.to(seen.device)][:, 0]
+        found.append(_found(question, own, scores, baseline=baseline, error=error, steps=len(rows)))
     return found
 
 
@@ -135,7 +124,6 @@ def _sampled(values: Tensor, orders: Tensor) -> tuple[Tensor, Tensor]:
 
 def _found(
     question: Question,
-    graph: int,
     players: Players,
     scores: Tensor,
     *,
