@@ -87,7 +87,7 @@ def tell(figures: dict[str, Any]) -> None:
 @contextmanager
 def started(model: str) -> Iterator[tuple[str, psutil.Process]]:
     """`lgan app` on a model: its address and its process."""
-    command = [sys.executable, "-m", "lgan.cli", "app", model, "--port", "0", "--no-browser"]
+    command = [sys.executable, "-m", "lgan", "app", model, "--port", "0", "--no-browser"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None

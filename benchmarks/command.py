@@ -114,15 +114,20 @@ def show(record: Record) -> None:
 def cells(row: Row) -> dict[str, str]:
     """The figures of a row as text, by column."""
     return {
-        "lgan": seconds_text(row.seconds),
+        "lgan": _spent(row.seconds, row.memory),
         "peer": row.peer or "",
-        "its time": seconds_text(row.peer_seconds),
+        "its time": _spent(row.peer_seconds, row.peer_memory),
         "result": _result(row),
         "bar": str(row.bar or ""),
         "holds": "" if row.holds is None else "yes" if row.holds else "NO",
-        "memory": memory_text(row.memory),
-        "its memory": memory_text(row.peer_memory),
     }
+
+
+def _spent(seconds: float | None, memory: float | None) -> str:
+    """Time and, where it was watched, memory, a line each: a screen has no room for both beside
+    each other.
+    """
+    return "\n".join(filter(None, (seconds_text(seconds), memory_text(memory))))
 
 
 def _chosen(names: list[str] | None, place: torch.device) -> list[str]:

@@ -1,89 +1,69 @@
 """How often intervals and sets hold the truth of new molecules, and how wide they are.
 
-``python -m benchmarks.coverage FreeSolv.csv ESOL.csv BBBP.csv --splits 20`` draws random test parts
-of a fifth. On the rest an estimator is fitted, whose intervals or sets are CV+, and beside it the
-same estimator without a fifth of that, on which split conformal prediction is calibrated.
+``python -m benchmarks.coverage FreeSolv.csv ESOL.csv BBBP.csv Mutagenicity`` draws 20
+random test parts of a fifth. On the rest an estimator is fitted, whose intervals or sets are CV+,
+and beside it the same estimator without a fifth of that, on which split conformal prediction is
+calibrated.
 """
 
 import argparse
 import csv
 import json
 import math
+import os
 import warnings
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
-from lgan._version import __version__
+from benchmarks.peers import pyg_graphs
+from lgan.data import load_raw, node_features
 from lgan.estimator import LGANClassifier, LGANRegressor
 from lgan.estimator.side_by_side import Estimator, fit_side_by_side
+from lgan.train.environment import choose_device, environment
 
 HELD_OUT = 0.2  # of all molecules for the test, and of the others for the calibration
+SPLITS = 20
+RECORDS = Path("results/coverage/splits.jsonl")
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """What one method gave on every split.
+class Covered(NamedTuple):
+    """What one method gave on one split.
 
     Attributes:
-        name: The table.
-        method: ``CV+`` or ``split conformal``.
-        covered: Share of the test molecules whose truth lies inside ``[S]``.
-        size: Mean width of the intervals, or mean number of classes of the sets ``[S]``.
+        share: Test molecules whose truth lies inside.
+        size: Mean width of the intervals, or mean number of classes of the sets.
     """
 
-    name: str
-    method: str
-    covered: list[float]
-    size: list[float]
-
-    def __str__(self) -> str:
-        return (
-            f"{self.name:12} {self.method:16} {len(self.covered):3} splits   covered "
-            f"{np.mean(self.covered):.3f} ± {np.std(self.covered):.3f}   size "
-            f"{np.mean(self.size):.3f} ± {np.std(self.size):.3f}"
-        )
+    share: float
+    size: float
 
 
-def coverage(
-    name: str,
-    smiles: list[str],
-    y: NDArray[Any],
-    estimator: Estimator,
-    *,
-    splits: int = 20,
-    alpha: float = 0.1,
-    seed: int = 0,
-) -> list[Coverage]:
-    """Both methods on random splits.
+def covered(
+    graphs: list[Any], y: NDArray[Any], estimator: Estimator, split: int, *, alpha: float, seed: int
+) -> dict[str, Covered]:
+    """Both methods on one of :data:`SPLITS` random splits.
 
     Args:
-        name: What the molecules are called.
-        smiles: Molecules.
+        graphs: Molecules, or graphs of another kind.
         y: Numbers or classes ``[n]``.
         estimator: What is fitted.
-        splits: Number of random splits.
+        split: Its number.
         alpha: Share of misses.
         seed: Fixes the splits.
     """
-    found: dict[str, list[tuple[float, float]]] = {"CV+": [], "split conformal": []}
-    x = np.array(smiles, dtype=object)
-    for train, test in _splits(x, y, splits, seed, estimator):
-        [(proper, calibration)] = _splits(x[train], y[train], 1, seed, estimator)
-        parts = [train, train[proper]]
-        whole, part = fit_side_by_side(estimator, smiles, y, parts)
-        new, truth = x[test].tolist(), y[test]
-        known, answers = x[train[calibration]].tolist(), y[train[calibration]]
-        found["CV+"].append(_of_model(whole, new, truth, alpha))
-        found["split conformal"].append(_split(part, known, answers, new, truth, alpha))
-    return [
-        Coverage(name, method, [c for c, _ in rows], [s for _, s in rows])
-        for method, rows in found.items()
-    ]
+    train, test = _splits(y, SPLITS, seed, estimator)[split]
+    [(proper, calibration)] = _splits(y[train], 1, seed, estimator)
+    whole, part = fit_side_by_side(estimator, graphs, y, [train, train[proper]])
+    new, truth = [graphs[i] for i in test], y[test]
+    known, answers = [graphs[i] for i in train[calibration]], y[train[calibration]]
+    return {
+        "CV+": _of_model(whole, new, truth, alpha),
+        "split conformal": _split(part, known, answers, new, truth, alpha),
+    }
 
 
 def split_radius(strange: NDArray[np.float64], alpha: float) -> float:
@@ -98,16 +78,14 @@ def split_radius(strange: NDArray[np.float64], alpha: float) -> float:
 
 
 def _splits(
-    x: NDArray[Any], y: NDArray[Any], number: int, seed: int, estimator: Estimator
+    y: NDArray[Any], number: int, seed: int, estimator: Estimator
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     classes = isinstance(estimator, LGANClassifier)
     kind = StratifiedShuffleSplit if classes else ShuffleSplit
-    return list(kind(number, test_size=HELD_OUT, random_state=seed).split(x, y))
+    return list(kind(number, test_size=HELD_OUT, random_state=seed).split(y, y))
 
 
-def _of_model(
-    model: Estimator, new: list[str], truth: NDArray[Any], alpha: float
-) -> tuple[float, float]:
+def _of_model(model: Estimator, new: list[Any], truth: NDArray[Any], alpha: float) -> Covered:
     if isinstance(model, LGANClassifier):
         return _sets(model.predict_set(new, alpha), truth, model.classes_)
     ends = model.predict_interval(new, alpha)
@@ -116,12 +94,12 @@ def _of_model(
 
 def _split(
     model: Estimator,
-    known: list[str],
+    known: list[Any],
     answers: NDArray[Any],
-    new: list[str],
+    new: list[Any],
     truth: NDArray[Any],
     alpha: float,
-) -> tuple[float, float]:
+) -> Covered:
     if isinstance(model, LGANClassifier):
         own = answers[:, None] == model.classes_
         radius = split_radius(1 - model.predict_proba(known)[own], alpha)
@@ -131,19 +109,19 @@ def _split(
     return _intervals(middle - radius, middle + radius, truth)
 
 
-def _intervals(
-    low: NDArray[np.float64], high: NDArray[np.float64], truth: NDArray[Any]
-) -> tuple[float, float]:
-    return float(((low <= truth) & (truth <= high)).mean()), float((high - low).mean())
+def _intervals(low: NDArray[np.float64], high: NDArray[np.float64], truth: NDArray[Any]) -> Covered:
+    return Covered(float(((low <= truth) & (truth <= high)).mean()), float((high - low).mean()))
 
 
-def _sets(
-    found: NDArray[np.bool_], truth: NDArray[Any], classes: NDArray[Any]
-) -> tuple[float, float]:
-    return float(found[truth[:, None] == classes].mean()), float(found.sum(1).mean())
+def _sets(found: NDArray[np.bool_], truth: NDArray[Any], classes: NDArray[Any]) -> Covered:
+    return Covered(float(found[truth[:, None] == classes].mean()), float(found.sum(1).mean()))
 
 
-def _table(path: Path) -> tuple[list[str], NDArray[np.float64]]:
+def _table(path: Path) -> tuple[list[Any], NDArray[np.float64]]:
+    """The molecules of a table and their target, or the graphs of a TU set and their classes."""
+    if not path.suffix:
+        raw = load_raw(str(path), mirror=os.environ.get("LGAN_MIRROR"))
+        return pyg_graphs(raw, *node_features(raw, "labels")), raw.y.numpy().astype(float)
     with path.open(newline="") as file:
         cells = list(csv.DictReader(file))
     target = next(name for name in cells[0] if name != "smiles")
@@ -152,34 +130,43 @@ def _table(path: Path) -> tuple[list[str], NDArray[np.float64]]:
 
 
 def main() -> None:
-    """Measure tables of molecules: a column ``smiles``, then the target."""
+    """Measure tables of molecules, a column ``smiles``, then the target, and TU sets by name; every
+    split that no line of the output holds yet.
+    """
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("tables", nargs="+", type=Path)
-    parser.add_argument("--splits", type=int, default=20)
+    parser.add_argument("--splits", type=int, default=SPLITS)
     parser.add_argument("--members", type=int, default=10)
-    parser.add_argument("--epochs", type=int)
     parser.add_argument("--alpha", type=float, default=0.1)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--output", type=Path)
+    parser.add_argument("--output", type=Path, default=RECORDS)
     given = parser.parse_args()
-    rows = []
+    if not 1 <= given.splits <= SPLITS:
+        parser.error(f"Expected --splits from 1 to {SPLITS}, got {given.splits}.")
+    given.output.parent.mkdir(parents=True, exist_ok=True)
     for path in given.tables:
-        smiles, y = _table(path)
+        graphs, y = _table(path)
         kind = LGANClassifier if len(np.unique(y)) == 2 else LGANRegressor
-        estimator = kind(members=given.members, epochs=given.epochs, random_state=given.seed)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            found = coverage(
-                path.stem, smiles, y, estimator,
-                splits=given.splits, alpha=given.alpha, seed=given.seed,
-            )  # fmt: skip
-        rows += found
-        print(*found, sep="\n", flush=True)
-    if given.output is not None:
-        said = {name: value for name, value in vars(given).items() if name != "output"}
-        said["tables"] = [path.stem for path in given.tables]
-        record = {"version": __version__, **said, "rows": [asdict(row) for row in rows]}
-        given.output.write_text(json.dumps(record, indent=1) + "\n")
+        told = {"members": given.members, "alpha": given.alpha, "seed": given.seed}
+        for split in range(given.splits):
+            about = {"table": path.stem, "split": split, **told}
+            if any(about.items() <= row.items() for row in records(given.output)):
+                continue
+            estimator = kind(members=given.members, random_state=given.seed)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                found = covered(graphs, y, estimator, split, alpha=given.alpha, seed=given.seed)
+            row = {**about, "kind": "sets" if kind is LGANClassifier else "intervals"}
+            row |= {"found": found, "environment": environment(choose_device("auto"))}
+            with given.output.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+            print(path.stem, split, *(f"{name} {f.share:.3f} {f.size:.3f}" for name, f in
+                                      found.items()), flush=True)  # fmt: skip
+
+
+def records(path: Path = RECORDS) -> list[dict[str, Any]]:
+    """All splits that were measured."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 if __name__ == "__main__":

@@ -101,6 +101,24 @@ def peak_bandwidth(device: torch.device, *, size: int = 1 << 28) -> float:
     return 2 * source.numel() * source.element_size() / min(timed["copy"])
 
 
+def cache_bandwidth(device: torch.device, *, size: int = 1 << 23) -> float:
+    """Bytes read per second from an array that stays in the cache, the best of ten.
+
+    It is read again and again by one kernel, as rows that many entries of a matrix name are.
+    """
+    source = torch.ones(size // 4 // 64, 64, device=device)
+    again = source.expand(64, *source.shape)
+    timed = interleaved({"read": lambda: again.sum((0, 1))}, repeats=10, inner=3, device=device)
+    return again.numel() * source.element_size() / min(timed["read"])
+
+
+def launch_seconds(device: torch.device) -> float:
+    """From one kernel of next to no work to the next, the least of ten."""
+    nothing = torch.ones(1, device=device)
+    timed = interleaved({"add": lambda: nothing.add_(1)}, repeats=10, inner=100, device=device)
+    return min(timed["add"])
+
+
 def matmul_rate(device: torch.device, *, size: int = 2048) -> float:
     """Operations per second of a large matrix product in float32, the best of five."""
     a = torch.ones(size, size, device=device)

@@ -114,7 +114,7 @@ def read_table(path: str, target: str, cache: str, processes: str) -> None:
     )
     told = {
         "seconds": time.perf_counter() - begin,
-        "graphs": len(table.molecules.rows),
-        "atoms": int(table.molecules.node_ptr[-1]),
+        "graphs": table.num_graphs,
+        "atoms": table.num_nodes,
     }
     print(json.dumps(told))

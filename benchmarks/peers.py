@@ -119,6 +119,8 @@ class PeerTraining:
         num_classes: Classes.
         device: Where to train.
         edges: Whether to read the features of edges.
+        batch_size: Graphs in a batch.
+        workers: Processes that make batches, kept from epoch to epoch; 0 for none.
     """
 
     def __init__(
@@ -130,14 +132,19 @@ class PeerTraining:
         num_classes: int,
         device: torch.device,
         edges: bool = False,
+        batch_size: int = 32,
+        workers: int = 0,
     ) -> None:
         self.device = device
         edge_dim = train[0].edge_attr.size(1) if edges else None
         sizes = (train[0].x.size(1), hidden_channels, num_classes)
         self.model = GIN(*sizes, edge_dim=edge_dim).to(device)
         self.optimizer = torch.optim.Adam(self.model.parameters(), 0.01)
-        self.train = DataLoader(list(train), batch_size=32, shuffle=True)
-        self.test = DataLoader(list(test), batch_size=32) if test else []
+        self.train = DataLoader(
+            list(train), batch_size=batch_size, shuffle=True, num_workers=workers,
+            persistent_workers=workers > 0,
+        )  # fmt: skip
+        self.test = DataLoader(list(test), batch_size=batch_size) if test else []
 
     def epoch(self) -> int:
         """Train on every graph once, then count the test graphs classified right."""

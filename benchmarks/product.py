@@ -10,7 +10,14 @@ from torch import Tensor
 
 from benchmarks.config import BenchConfig
 from benchmarks.graphs import ego_networks
-from benchmarks.measure import OURS, comparison, interleaved, peak_bandwidth
+from benchmarks.measure import (
+    OURS,
+    cache_bandwidth,
+    comparison,
+    interleaved,
+    launch_seconds,
+    peak_bandwidth,
+)
 from benchmarks.row import Bar, Row
 from lgan.data import load
 from lgan.graph import EgoLines
@@ -19,6 +26,7 @@ from lgan.ops import ego_sum
 WIDTH = 64
 CSR, GATHER = "torch.sparse CSR", "index_add"
 LIMIT = "bytes / bandwidth"
+CACHE = "gathered bytes / cache bandwidth"
 REPLAYED = "lgan, replayed"
 
 # From node values [n, 2 F] to (B_t Z ‖ B_n Z) [n, 2 F].
@@ -80,12 +88,30 @@ def product(config: BenchConfig) -> list[Row]:
     rows.append(
         comparison(
             "B Z, memory limit", what, limit, peer=LIMIT, size=size,
-            bar=Bar("share", 0.5) if device.type == "cuda" else None,
             note=f"{how}the peer is the compulsory bytes at the bandwidth of a copy",
             detail={"compulsory bytes": moved, "copy bytes per second": bandwidth, **entries},
         )
     )  # fmt: skip
+    if device.type == "cuda":
+        rows.append(_cache_row(what, limit[OURS], lines, device))
     return rows
+
+
+def _cache_row(what: str, ours: list[float], lines: EgoLines, device: torch.device) -> Row:
+    """Beside what the caches can give: `Z` lies in them, but an entry reads a row of it again."""
+    bandwidth, moved = cache_bandwidth(device), gathered_bytes(lines)
+    longest = int(lines.neighbour_incidence().indices()[0].bincount().max())
+    return comparison(
+        "B Z, cache limit", what, {OURS: ours, CACHE: [moved / bandwidth]}, peer=CACHE,
+        size=moved, bar=Bar("share", 0.25),
+        note="the peer is the rows that entries read, from caches at the speed of a sum",
+        detail={
+            "gathered bytes": moved,
+            "cache bytes per second": bandwidth,
+            "entries of the longest row": longest,
+            "seconds to launch an empty kernel": launch_seconds(device),
+        },
+    )  # fmt: skip
 
 
 def _replayed(run: Callable[[], object]) -> Callable[[], object]:
@@ -111,6 +137,11 @@ def compulsory_bytes(lines: EgoLines) -> int:
     entries = sum(_entries(lines).values())
     rows = (lines.num_pairs + lines.num_nodes) * 2 * WIDTH
     return 2 * 4 * (2 * entries + rows)
+
+
+def gathered_bytes(lines: EgoLines) -> int:
+    """Bytes that both directions read and write where every entry reads its row."""
+    return compulsory_bytes(lines) + 2 * 4 * WIDTH * sum(_entries(lines).values())
 
 
 def _lines(config: BenchConfig) -> EgoLines:

@@ -22,6 +22,7 @@ from benchmarks.product import product
 from benchmarks.row import Row
 from benchmarks.scale import scale
 from benchmarks.scaling import scaling
+from benchmarks.throughput import throughput
 from benchmarks.triangles import triangles
 
 
@@ -68,6 +69,9 @@ BENCHMARKS: dict[str, BenchmarkSpec] = {
     ),
     "scale": BenchmarkSpec(
         scale, "Costs of shards and processes at three sizes, beside memory and one process", "any"
+    ),
+    "throughput": BenchmarkSpec(
+        throughput, "Molecules a second of one model, beside PyG's GINE and its loader", "any"
     ),
     "scaling": BenchmarkSpec(scaling, "Time and memory of a layer against size", "any"),
     "large": BenchmarkSpec(large, "One large power-law graph beside scipy and igraph", "cpu"),

@@ -29,6 +29,7 @@ class Training:
         jobs: What every model trains and is tested on.
         groups: Group of every graph.
         seed: Seed of the batches.
+        batch_size: Graphs in a batch.
     """
 
     union: GraphUnion
@@ -36,6 +37,7 @@ class Training:
     jobs: Sequence[Job]
     groups: Tensor
     seed: int = 0
+    batch_size: int = 32
 
     def run(
         self,
@@ -44,8 +46,10 @@ class Training:
         state: Path | None = None,
         on_epoch: Callable[[int, Curves], None] | None = None,
     ) -> None:
-        """Train for some epochs, each one pass over the training part, batches of 32."""
-        settings = TrainConfig(epochs=epochs, iterations=0, batch_size=32, seed=self.seed)
+        """Train for some epochs, each one pass over the training part."""
+        settings = TrainConfig(
+            epochs=epochs, iterations=0, batch_size=self.batch_size, seed=self.seed
+        )
         train_together(
             self.union, [Variant(self.factory, settings)], self.jobs, groups=self.groups,
             state=state, on_epoch=on_epoch,

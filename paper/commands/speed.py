@@ -55,7 +55,7 @@ def _grid(machine: str, records: list[Record]) -> Grid:
                     notes.append(row.note)
                 label += f" [{notes.index(row.note)}]"
             text = {"benchmark": record.benchmark, "case": label, "measured": row.what}
-            text |= cells(row)
+            text |= {name: cell.replace("\n", ", ") for name, cell in cells(row).items()}
             rows.append([text[column] for column in COLUMNS])
     notes[1:] = [f"[{number}] {note}" for number, note in enumerate(notes[1:], 1)]
     return Grid(f"Speed on {machine}", COLUMNS, rows, notes)

@@ -20,7 +20,7 @@ from paper.commands.measuring import expressivity, runtime
 from paper.commands.rules import rules
 from paper.commands.scale import scale
 from paper.commands.speed import speed
-from paper.commands.tabular import Format, Records, show, some_runs
+from paper.commands.tabular import Format, Records, show, some_rows, some_runs
 from paper.missing import read_refusals
 from paper.molecule_table import CSV_COLUMNS as CELL_COLUMNS
 from paper.molecule_table import brief_grid, csv_rows, draw, molecule_grids
@@ -156,13 +156,27 @@ def recipe(
     from paper.recipe_study import recipe_grids
     from paper.recipe_study import records as measured
 
-    rows = list(measured(records))
-    if not rows:
-        raise ValueError(
-            f"There is no row (NAME.jsonl) in {records}. Make some with `python -m "
-            "paper.recipe_study`, or name another `--records`."
-        )
+    rows = some_rows(measured(records), records, "python -m paper.recipe_study run")
     show(recipe_grids(rows), form, as_json=as_json)
+
+
+@app.command()
+def coverage(
+    form: Format = None,
+    as_json: options.Json = False,
+    records: Annotated[Path, typer.Option(help="File with the records.")] = Path(
+        "results/coverage/splits.jsonl"
+    ),
+) -> None:
+    """How often intervals and sets hold the truth, and how large they are.
+
+    Example: lgan table coverage --format md
+    """
+    from benchmarks.coverage import records as measured
+    from paper.coverage import coverage_grid
+
+    rows = some_rows(measured(records), records, "python -m benchmarks.coverage TABLE.csv")
+    show([coverage_grid(rows)], form, as_json=as_json)
 
 
 @app.command()
@@ -183,12 +197,7 @@ def molecules(
     """
     from paper.molecules import records as measured
 
-    cells = list(measured(records))
-    if not cells:
-        raise ValueError(
-            f"There is no cell (NAME.jsonl) in {records}. Make some with `python -m "
-            "paper.molecules run`, or name another `--records`."
-        )
+    cells = some_rows(measured(records), records, "python -m paper.molecules run")
     if plot is not None:
         draw(cells, plot)
     if as_json or form == "csv":

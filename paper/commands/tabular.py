@@ -1,10 +1,10 @@
 """How the commands of `lgan table` show what they have."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -12,6 +12,8 @@ from lgan.cli import options
 from lgan.cli.screen import console, print_json, table
 from paper.records import Run, read_runs
 from paper.render import FORMATS, Grid, render
+
+T = TypeVar("T")
 
 Format = Annotated[
     str | None,
@@ -33,6 +35,16 @@ def some_runs(folder: Path, make: str) -> list[Run]:
             "its result.json there, or name another `--records`."
         )
     return runs
+
+
+def some_rows(rows: Iterable[T], records: Path, make: str) -> list[T]:
+    """The rows of records, or an error that says how they are made."""
+    found = list(rows)
+    if not found:
+        raise ValueError(
+            f"There is no row in {records}. Make some with `{make}`, or name another `--records`."
+        )
+    return found
 
 
 Records = Annotated[Path, typer.Option(help="Folder with the records.")]

@@ -1,7 +1,11 @@
+import sys
+
 import numpy as np
 import pytest
 
-from benchmarks.coverage import Coverage, coverage, split_radius
+from benchmarks import coverage as module
+from benchmarks.coverage import Covered, covered, records, split_radius
+from paper.coverage import coverage_grid
 from small_estimators import classifier, regressor
 
 MOLECULES = [ring + tail for ring in ("c1ccccc1", "C1CCCCC1", "C1CC1", "c1ccoc1", "CC")
@@ -15,22 +19,33 @@ def test_the_radius_covers_new_draws():
 
 
 @pytest.mark.parametrize("kind", ["numbers", "classes"])
-def test_both_methods_are_measured_on_every_split(kind):
+def test_both_methods_are_measured(kind):
     pytest.importorskip("rdkit", reason="molecules need rdkit")
     model = classifier(members=5) if kind == "classes" else regressor(members=5)
     y = np.array([len(s) for s in MOLECULES], dtype=float)
     y = (y > np.median(y)).astype(int) if kind == "classes" else y
-    plus, split = coverage("made", MOLECULES, y, model, splits=2, alpha=0.3)
-    assert (plus.method, split.method) == ("CV+", "split conformal")
-    for row in (plus, split):
-        assert len(row.covered) == len(row.size) == 2
-        assert all(0 <= share <= 1 for share in row.covered)
-        assert all(0 < size < np.inf for size in row.size)
-        assert str(row).startswith("made")
-    # Coverage is a share of eight test molecules.
-    assert all(share * 8 == round(share * 8) for share in (*plus.covered, *split.covered))
+    found = covered(MOLECULES, y, model, 1, alpha=0.3, seed=0)
+    assert list(found) == ["CV+", "split conformal"]
+    for share, size in found.values():
+        assert share * 8 == round(share * 8)  # of eight test molecules
+        assert 0 < size < np.inf
 
 
-def test_a_row_says_means_and_deviations():
-    row = Coverage("ESOL", "CV+", [0.8, 1.0], [2.0, 4.0])
-    assert "covered 0.900 ± 0.100   size 3.000 ± 1.000" in str(row)
+def test_a_split_is_kept_and_not_measured_again(monkeypatch, tmp_path):
+    table, output = tmp_path / "made.csv", tmp_path / "folder" / "splits.jsonl"
+    table.write_text("smiles,y\nC,1.5\nCC,2.5\nCCC,3.5\n")
+    asked = []
+
+    def measure(graphs, y, estimator, split, *, alpha, seed):
+        asked.append(split)
+        return {"CV+": Covered(0.9, 1.0 + split), "split conformal": Covered(0.8, 2.0)}
+
+    monkeypatch.setattr(module, "covered", measure)
+    for splits in ("1", "2"):
+        words = ["coverage", str(table), "--splits", splits, "--output", str(output)]
+        monkeypatch.setattr(sys, "argv", words)
+        module.main()
+    assert asked == [0, 1]
+    assert [(row["table"], row["split"]) for row in records(output)] == [("made", 0), ("made", 1)]
+    [row] = coverage_grid(records(output)).rows
+    assert row == ["made", "intervals", "2", "90.0 ± 0.0", "1.500", "80.0 ± 0.0", "2.000"]

@@ -2,7 +2,14 @@ import pytest
 import torch
 
 from benchmarks import Bar
-from benchmarks.measure import comparison, interleaved, matmul_rate, peak_bandwidth
+from benchmarks.measure import (
+    cache_bandwidth,
+    comparison,
+    interleaved,
+    launch_seconds,
+    matmul_rate,
+    peak_bandwidth,
+)
 
 
 def test_sides_run_in_turn_after_a_round_that_does_not_count():
@@ -42,6 +49,10 @@ def test_a_peer_that_was_not_measured_has_no_time():
     assert row.peer_seconds is None
 
 
-@pytest.mark.parametrize("rate", [peak_bandwidth, matmul_rate])
+@pytest.mark.parametrize("rate", [peak_bandwidth, cache_bandwidth, matmul_rate])
 def test_the_machine_has_a_positive_rate(rate):
     assert rate(torch.device("cpu"), size=256) > 0
+
+
+def test_a_launch_takes_time():
+    assert launch_seconds(torch.device("cpu")) > 0

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from benchmarks import product as module
-from benchmarks.product import WIDTH, compulsory_bytes
+from benchmarks.product import WIDTH, compulsory_bytes, gathered_bytes
 from lgan.graph import EgoLines
 from lgan.ops import ego_sum
 
@@ -24,6 +24,11 @@ def test_the_peers_compute_what_we_compute(peer, compress):
 def test_compulsory_bytes_of_k4_are_counted_by_hand():
     # 6 pairs and 4 nodes, 12 entries of each matrix; 2 ways, 4 bytes, 2 numbers an entry.
     assert compulsory_bytes(EgoLines.from_pairs(K4, 4)) == 2 * 4 * (2 * 24 + 10 * 128)
+
+
+def test_every_entry_of_k4_reads_a_row():
+    lines = EgoLines.from_pairs(K4, 4)
+    assert gathered_bytes(lines) - compulsory_bytes(lines) == 2 * 4 * WIDTH * 24
 
 
 def test_a_peer_that_computes_something_else_is_refused():
