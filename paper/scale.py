@@ -21,6 +21,7 @@ UNITS = (
     (1e-3, "ms"),
     (1e-6, "µs"),
     (1e-9, "ns"),
+    (1e-12, "ps"),
 )
 
 
@@ -112,8 +113,8 @@ def duration(seconds: float) -> str:
     """A time in the unit that suits it.
 
     Example:
-        >>> [duration(value) for value in (2.5e-5, 0.31, 90, 5400, 400_000)]
-        ['25 µs', '310 ms', '1.5 min', '1.5 h', '4.6 d']
+        >>> [duration(value) for value in (7e-10, 2.5e-5, 0.31, 90, 5400, 400_000)]
+        ['700 ps', '25 µs', '310 ms', '1.5 min', '1.5 h', '4.6 d']
     """
     for size, unit in UNITS:
         if seconds >= size:

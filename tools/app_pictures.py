@@ -69,7 +69,7 @@ def main() -> None:
     """Start the page, and look at it."""
     model, table = sys.argv[1:3]
     FOLDER.mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "lgan.cli", "app", model, "--port", "0", "--no-browser"]
+    command = [sys.executable, "-m", "lgan", "app", model, "--port", "0", "--no-browser"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None

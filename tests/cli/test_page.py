@@ -75,7 +75,7 @@ def test_it_serves_and_ends_with_ctrl_c(host, tmp_path):
     )
     model = tmp_path / "model.safetensors"
     stored_model(settings, found, trained).save(model)
-    command = [sys.executable, "-m", "lgan.cli", "app", str(model), "--port", "0", "--no-browser"]
+    command = [sys.executable, "-m", "lgan", "app", str(model), "--port", "0", "--no-browser"]
     process = subprocess.Popen(
         [*command, "--host", host], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "COLUMNS": "200"},

@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 
@@ -6,7 +7,7 @@ import pytest
 
 pytest.importorskip("rdkit")
 
-from rdkit import Chem
+from rdkit import Chem, rdBase
 
 from lgan.data import featurise as module
 from lgan.data.featurise import featurise, joined
@@ -177,8 +178,9 @@ def test_unreadable_rows_keep_their_place_and_reason(structure: object, reason: 
     ((row, told),) = chunk.errors
     assert row == 1
     assert len(told) <= module.LONGEST_REASON
-    with pytest.raises(ValueError, match=reason):
-        raise ValueError(told)
+    if not hasattr(rdBase, "CaptureErrorLog"):  # RDKit before 2026 says no more
+        reason = f"{reason}|RDKit cannot read this SMILES"
+    assert re.search(reason, told)
 
 
 def test_rdkit_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:

@@ -284,10 +284,14 @@ def test_what_a_model_does_not_read_is_refused():
         _model(features=False)(directed)
     with pytest.raises(ValueError, match="got both"):
         from_pyg([_graph()], directed=True, symmetrise=True)
-    with pytest.raises(ValueError, match="have none"):
-        lgan.load(["CCO", "CCN"], targets={"y": [0, 1]}, directed=True)
     union = lgan.load([_graph(features=False)] * 4, targets={"y": [0, 1] * 2}, directed=True)
     with pytest.raises(ValueError, match="read undirected graphs"):
         lgan.wl.LabelledGraphs.of(union)
     with pytest.raises(ValueError, match=r"LGAN.*directed=True"):
         lgan.cross_validate(lambda: lgan.LGAN(3, 4, 2), union, folds=2)
+
+
+def test_molecules_have_no_direction():
+    pytest.importorskip("rdkit", reason="molecules need rdkit")
+    with pytest.raises(ValueError, match="have none"):
+        lgan.load(["CCO", "CCN"], targets={"y": [0, 1]}, directed=True)

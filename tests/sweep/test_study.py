@@ -2,7 +2,6 @@ from functools import partial
 
 import pytest
 
-import lgan.sweep
 from lgan.sweep import Outcome, Study, Trial
 from lgan.sweep.space import shape_of
 from lgan.sweep.study import optuna_study
@@ -127,8 +126,3 @@ def test_a_search_is_handed_to_a_database_as_often_as_one_likes(head, tmp_path):
         study = optuna_study(head(), trials, storage=url, name="a")
     assert study.best_value == 0.5
     assert [trial.state.name for trial in study.trials] == ["COMPLETE", "RUNNING"]
-
-
-def test_the_old_name_warns():
-    with pytest.warns(FutureWarning, match="is now `Study`"):
-        assert lgan.sweep.JsonStudy is Study

@@ -63,19 +63,6 @@ def test_names_of_nodes_loops_and_parallel_edges_do_not_matter() -> None:
     assert not distinguishes(odd, nx.path_graph(3), test="2-fwl")
 
 
-def test_a_subset_is_those_graphs() -> None:
-    graphs = [nx.path_graph(3), nx.complete_graph(4), nx.star_graph(3)]
-    for i, graph in enumerate(graphs):
-        nx.set_node_attributes(graph, i, "label")
-        nx.set_edge_attributes(graph, {edge: i % 2 for i, edge in enumerate(graph.edges)}, "label")
-    chosen = LabelledGraphs.of(graphs).subset([2, 0])
-    expected = LabelledGraphs.of([graphs[2], graphs[0]])
-    assert np.array_equal(chosen.pairs, expected.pairs)
-    assert np.array_equal(chosen.node_ptr, expected.node_ptr)
-    assert np.array_equal(chosen.edge_labels, expected.edge_labels)
-    assert chosen.labels.tolist() == [2] * 4 + [0] * 3
-
-
 @pytest.mark.parametrize(
     ("graphs", "error", "message"),
     [

@@ -6,21 +6,19 @@ import torch
 from torch import Tensor
 
 from lgan._version import __version__
-from lgan.app.answers import strict_json
 from lgan.app.batches import file_formats
 from lgan.app.limits import Limits
 from lgan.app.subjects import node_link, reads_molecules
 from lgan.catalogue import DATASETS, shown
 from lgan.data import load_raw
 from lgan.experiment.training_report import how_wrong, made_facts
+from lgan.explain.attribution import plain
 from lgan.explain.report import confusion_table
 from lgan.predictor import Predictor
 from lgan.predictor.calibration import calibration
 from lgan.predictor.prediction_rows import predicted_columns
 from lgan.task import METRICS
 from lgan.train.out_of_fold import OutOfFold
-
-__all__ = ["about_model", "example_graphs"]
 
 # Mistakes that are listed, and points of a scatter plot.
 WORST, POINTS = 6, 400
@@ -57,7 +55,7 @@ def about_model(predictor: Predictor, limits: Limits) -> dict[str, Any]:
     }
     if known is not None and len(known.y):
         facts |= _measured(predictor, known)
-    return strict_json(facts)  # type: ignore[no-any-return]
+    return plain(facts)  # type: ignore[no-any-return]
 
 
 def example_graphs(predictor: Predictor) -> list[dict[str, Any]]:

@@ -1,6 +1,5 @@
 """What a model says of molecules or graphs, as JSON's types."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,14 +11,13 @@ from lgan.app.subjects import Subjects
 from lgan.data import RawGraphs
 from lgan.data.molecule_graphs import graph_molecule
 from lgan.explain import Molecule, Picture, Scale
+from lgan.explain.attribution import plain
 from lgan.explain.draw import picture_svg
 from lgan.explain.draw_molecule import molecule_svg
 from lgan.predictor import Predictor
 from lgan.predictor.conformal import prediction_sets
 from lgan.predictor.explaining import explain_graphs, explained_items, explained_output_of
 from lgan.predictor.prediction_rows import PredictionRows
-
-__all__ = ["ALPHA", "explained", "explained_value", "plain_picture", "predicted", "strict_json"]
 
 # Share of truths that intervals and sets of classes may miss.
 ALPHA = 0.1
@@ -45,7 +43,7 @@ def predicted(predictor: Predictor, subjects: Subjects, *, details: bool) -> dic
             one = raw if raw.num_graphs == 1 else raw.select([graph])
             behind[row] = _details(predictor, one, members[:, [graph]])
         answer["details"] = behind
-    return strict_json(answer)  # type: ignore[no-any-return]
+    return plain(answer)  # type: ignore[no-any-return]
 
 
 def explained(
@@ -90,7 +88,7 @@ def explained(
     parts = zip(
         found.fragments, found.fragment_scores.tolist(), found.fragment_spread.tolist(), strict=True
     )
-    return strict_json(  # type: ignore[no-any-return]
+    return plain(  # type: ignore[no-any-return]
         {
             "class": names[found.target],
             "atoms": found.node_scores.tolist(),
@@ -120,7 +118,16 @@ def explained_value(predictor: Predictor, raw: RawGraphs, target: int | str) -> 
     return explain_graphs(predictor, raw, target=output, method="gradient")[0].output
 
 
-def plain_picture(raw: RawGraphs) -> str:
+def plain_pictures(raw: RawGraphs, edges: int) -> list[str | None]:
+    """A picture of every row without scores; none of what is unreadable or has more edges."""
+    svgs: list[str | None] = [None] * (raw.num_graphs + len(raw.errors))
+    for graph, row in enumerate(raw.rows.tolist()):
+        one = raw.select([graph])
+        svgs[row] = _picture(one) if one.num_pairs <= edges else None
+    return svgs
+
+
+def _picture(raw: RawGraphs) -> str:
     """One molecule or graph without scores, as SVG."""
     if raw.structures is not None and raw.featuriser is not None:
         drawn = Molecule.of_rdkit(graph_molecule(raw, 0), "")
@@ -128,17 +135,6 @@ def plain_picture(raw: RawGraphs) -> str:
     names = tuple(map(str, range(raw.num_nodes)))
     ends = tuple((u, v) for u, v in raw.pair_index.t().tolist())
     return picture_svg(Picture(names, ends, (0.0,) * len(ends), Scale(0.0), "", ""))
-
-
-def strict_json(value: Any) -> Any:
-    """The value with `None` for numbers that JSON does not have."""
-    if isinstance(value, dict):
-        return {key: strict_json(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [strict_json(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def _details(predictor: Predictor, raw: RawGraphs, members: Tensor) -> dict[str, Any]:

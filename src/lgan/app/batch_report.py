@@ -7,12 +7,10 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from lgan.app.answers import plain_picture
+from lgan.app.answers import plain_pictures
 from lgan.app.batches import Batch
 from lgan.explain.report import style, tiles_html
 from lgan.predictor import Predictor
-
-__all__ = ["batch_report"]
 
 # Rows that have a picture: more would make a file that browsers open slowly, and the places of the
 # nodes of a graph take a while to find.
@@ -68,8 +66,4 @@ def _pictures(
         raw = batch.graphs.select(range(len(rows)))
     else:
         raw = predictor.read([str(row[batch.structures]) for row in rows])
-    svgs: list[str | None] = [None] * len(rows)
-    for graph, row in enumerate(raw.rows.tolist()):
-        one = raw.select([graph])
-        svgs[row] = plain_picture(one) if one.num_pairs <= edges else None
-    return svgs
+    return plain_pictures(raw, edges)

@@ -25,8 +25,6 @@ from lgan.data.tu_files import open_tu
 from lgan.predictor import Predictor
 from lgan.predictor.prediction_rows import PredictionRows, predicted_columns, read_with_targets
 
-__all__ = ["Batch", "Batches", "csv_of", "file_formats"]
-
 MOLECULE_FORMATS = ("csv", "tsv", "tab", "smi", "smiles", "sdf", "sd")
 GRAPH_FORMATS = ("jsonl", "ndjson", "graphml")
 # Rows that are asked of the model at once, so that questions in between do not wait long.

@@ -9,8 +9,6 @@ from starlette.requests import ClientDisconnect, Request
 
 from lgan.app.limits import Limits, RefusedError
 
-__all__ = ["body_parts", "read_json"]
-
 
 async def read_json(request: Request, limits: Limits) -> Any:
     """The body as JSON."""

@@ -11,8 +11,6 @@ from starlette.responses import JSONResponse
 
 from lgan.app.limits import RefusedError
 
-__all__ = ["Guard"]
-
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = ["Limits", "RefusedError"]
-
 
 @dataclass(frozen=True)
 class Limits:

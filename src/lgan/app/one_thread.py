@@ -7,8 +7,6 @@ from typing import TypeVar
 
 from lgan.app.limits import Limits, RefusedError
 
-__all__ = ["OneThread"]
-
 T = TypeVar("T")
 
 

@@ -10,8 +10,6 @@ from lgan.app.one_thread import OneThread
 from lgan.app.subjects import read_smiles
 from lgan.predictor import Predictor
 
-__all__ = ["Predictions"]
-
 # A pass over one molecule takes almost as long as one over so many.
 TOGETHER = 64
 

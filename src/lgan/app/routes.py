@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from lgan.app.about import about_model, example_graphs
-from lgan.app.answers import explained, plain_picture, predicted
+from lgan.app.answers import explained, plain_pictures, predicted
 from lgan.app.batch_report import batch_report
 from lgan.app.batches import Batch, Batches, csv_of
 from lgan.app.bodies import body_parts, read_json
@@ -34,8 +34,6 @@ from lgan.app.subjects import (
 )
 from lgan.app.what_if import changed
 from lgan.predictor import Predictor
-
-__all__ = ["LOCAL", "build_app"]
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 # Seconds between two looks at a file that is being predicted, and rows of it in one answer.
@@ -149,12 +147,7 @@ class Page:
         body = asked_object(await read_json(request, self.limits), {"smiles": list, "graphs": list})
 
         def work() -> dict[str, Any]:
-            raw = self._subjects(body).raw
-            svgs: list[str | None] = [None] * (raw.num_graphs + len(raw.errors))
-            for graph, row in enumerate(raw.rows.tolist()):
-                one = raw.select([graph])
-                svgs[row] = plain_picture(one) if one.num_pairs <= self.limits.edges else None
-            return {"svgs": svgs}
+            return {"svgs": plain_pictures(self._subjects(body).raw, self.limits.edges)}
 
         return JSONResponse(await self._ask(work, self.pencil))
 

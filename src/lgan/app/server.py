@@ -6,8 +6,6 @@ from typing import Any
 
 import uvicorn
 
-__all__ = ["listen", "next_free", "serve"]
-
 # Ports that are tried after a busy one.
 TRIED = 50
 

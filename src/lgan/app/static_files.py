@@ -10,8 +10,6 @@ from starlette.responses import Response
 
 from lgan.app.limits import RefusedError
 
-__all__ = ["StaticFiles"]
-
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",

@@ -9,16 +9,6 @@ from lgan.data import RawGraphs
 from lgan.data.graph_files import node_link_graph
 from lgan.predictor import Predictor
 
-__all__ = [
-    "Subjects",
-    "asked_object",
-    "check_smiles",
-    "node_link",
-    "read_graphs",
-    "read_smiles",
-    "reads_molecules",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Subjects:

@@ -4,14 +4,13 @@ from dataclasses import replace
 from typing import Any
 
 from lgan._optional import require
-from lgan.app.answers import explained_value, predicted, strict_json
+from lgan.app.answers import explained_value, predicted
 from lgan.app.limits import Limits, RefusedError
 from lgan.app.subjects import Subjects, read_smiles
 from lgan.data import RawGraphs
 from lgan.data.molecule_graphs import graph_molecule
+from lgan.explain.attribution import plain
 from lgan.predictor import Predictor
-
-__all__ = ["changed"]
 
 
 def changed(
@@ -50,7 +49,7 @@ def changed(
     after = explained_value(predictor, other.only, target)
     [row] = predicted(predictor, other, details=False)["rows"]
     told = {"smiles": smiles, "row": row, "before": before, "after": after}
-    return strict_json(told | {"change": after - before})  # type: ignore[no-any-return]
+    return plain(told | {"change": after - before})  # type: ignore[no-any-return]
 
 
 def _check_pair(raw: RawGraphs, remove: list[int]) -> None:

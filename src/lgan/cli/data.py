@@ -11,7 +11,6 @@ from lgan.catalogue import DATASETS
 from lgan.cli import options
 from lgan.cli.groups import SourceOptions, grouped
 from lgan.cli.screen import console, note, print_json, reading_progress, row_progress, table
-from lgan.cli.setup import source_name
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="List, prepare and inspect data sets."
@@ -166,7 +165,7 @@ def info(
 
     from lgan.experiment.overview import overview
 
-    with reading_progress(source_name(source)) as progress:
+    with reading_progress(Path(source).name) as progress:
         facts = overview(
             source, data.reading(seed=seed), features=features, compress=compress, progress=progress
         )

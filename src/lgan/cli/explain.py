@@ -20,9 +20,7 @@ from lgan.predictor import Predictor, load_model
 
 
 def explain(
-    checkpoint: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="File `model.safetensors` of `lgan train`.")
-    ],
+    checkpoint: options.ModelFile,
     source: Annotated[
         str | None,
         typer.Argument(metavar="[SOURCE]", help="What to explain, as in `lgan predict`."),

@@ -133,6 +133,9 @@ Standardise = Annotated[
     bool,
     typer.Option("--standardise", help="Clean up molecules: largest fragment, neutral form."),
 ]
+ModelFile = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="File `model.safetensors` of `lgan train`.")
+]
 Model = Annotated[
     str,
     typer.Option(metavar="NAME", help=f"Model: {', '.join(MODELS)}.", **one_of(MODELS, "model")),

@@ -1,13 +1,13 @@
 """`lgan app`."""
 
 import errno
-from pathlib import Path
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lgan._optional import require
+from lgan.cli import options
 from lgan.cli.screen import activity, console, note
 
 if TYPE_CHECKING:
@@ -18,9 +18,7 @@ LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 def page(
-    checkpoint: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="File `model.safetensors` of `lgan train`.")
-    ],
+    checkpoint: options.ModelFile,
     port: Annotated[
         int | None,
         typer.Option(

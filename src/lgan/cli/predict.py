@@ -21,9 +21,7 @@ SHOWN_COLUMNS = 6
 
 
 def predict(
-    checkpoint: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="File `model.safetensors` of `lgan train`.")
-    ],
+    checkpoint: options.ModelFile,
     source: Annotated[
         str | None,
         typer.Argument(metavar="[SOURCE]", help="What to predict, as in `lgan train`."),

@@ -52,11 +52,6 @@ def _value(text: str) -> Any:
         return {"True": True, "False": False}.get(text, text)
 
 
-def source_name(source: str) -> str:
-    """A source's name without folders, for titles, records and default folders."""
-    return Path(source).name
-
-
 def choose_split(split: str | None, splits: Path | None, folds: int | None) -> "Split":
     """How folds are made, in the one spelling that stays."""
     from lgan.data import Split
@@ -88,7 +83,7 @@ def read_source(
     """A source in the form the network reads, with a progress bar, and what was understood."""
     from lgan.experiment import ReadSource
 
-    with reading_progress(source_name(source)) as progress:
+    with reading_progress(Path(source).name) as progress:
         found = ReadSource.of(
             settings, source, reading, device=device, progress=progress, window=window
         )

@@ -24,8 +24,8 @@ from lgan.cli.setup import (
     metric_name,
     read_options,
     read_source,
-    source_name,
 )
+from lgan.data import locked
 from lgan.experiment import network_spec, settings_for
 from lgan.sweep import (
     SPACES,
@@ -130,7 +130,7 @@ def sweep(
     for package in ("optuna", *(["ray"] if ray else []), *(["matplotlib"] if plot else [])):
         require(package)
     network_spec(model)
-    dataset = source_name(source)
+    dataset = Path(source).name
     place, stem = choose_device(device), name or f"{dataset}-{model}"
     how = choose_split(split, splits, folds)
     check_fold_count(folds, fair="--objective fair" if objective == "fair" else None)
@@ -200,20 +200,13 @@ def _workers(number: int, ray: str | None, *, gpus: int) -> Workers:
 @contextmanager
 def _alone(record: Path) -> Iterator[None]:
     """One search leads a study at a time; further machines join it through Ray."""
-    from filelock import FileLock, Timeout
-
-    record.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(record.with_name(f".{record.name}.lock"))
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise ValueError(
-            f"Another `lgan sweep` is at work on {record}. Wait for it, or choose another `--name`."
-        ) from None
-    try:
+    with locked(record, wait=False) as mine:
+        if not mine:
+            raise ValueError(
+                f"Another `lgan sweep` is at work on {record}. Wait for it, or choose another "
+                "`--name`."
+            )
         yield
-    finally:
-        lock.release()
 
 
 @contextmanager

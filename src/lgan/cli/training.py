@@ -27,7 +27,6 @@ from lgan.cli.setup import (
     read_source,
     restarted,
     resumable,
-    source_name,
 )
 
 # The library is read by the functions that use it: a mistyped option needs no torch.
@@ -82,7 +81,7 @@ def cv(
     nested = "--bagged" if bagged else "--fair" if fair else None
     check_fold_count(folds, fair=nested)
     place = choose_device(device)
-    name = source_name(source)
+    name = Path(source).name
     settings = network.settings(model, name, epochs=epochs, iterations=iterations, seed=seed)
     reading = data.reading(seed=seed, columns=how.columns)
     folder = output_folder(output, f"{name}-{model}", resume=resume, overwrite=overwrite)
@@ -197,7 +196,7 @@ def train(
     data.check(source)
     how = choose_split(split, None, folds)
     place = choose_device(device)
-    name = source_name(source)
+    name = Path(source).name
     network = replace(network, recipe=network.recipe or "default")
     settings = network.settings(model, name, epochs=epochs, iterations=iterations, seed=seed)
     reading = data.reading(seed=seed, columns=how.columns)

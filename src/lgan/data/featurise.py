@@ -116,7 +116,10 @@ def read_molecule(structure: Any, *, hydrogens: bool = False, standardise: bool 
     from rdkit import Chem
 
     mol = _read(structure)
-    mol = _standard(mol) if standardise else mol
+    if standardise:
+        from rdkit.Chem.MolStandardize import rdMolStandardize
+
+        mol = rdMolStandardize.ChargeParent(mol)
     return Chem.AddHs(mol) if hydrogens else mol
 
 
@@ -260,12 +263,6 @@ def _reason(structure: str) -> str:
     lines = [re.sub(r"^\[[\d:]+\] ", "", line) for line in log.messages.splitlines()]
     told = [line for line in dict.fromkeys(lines) if re.match(r"\w", line) and "Failed" not in line]
     return "; ".join(told[:2]).removesuffix(":") or general
-
-
-def _standard(mol: Any) -> Any:
-    from rdkit.Chem.MolStandardize import rdMolStandardize
-
-    return rdMolStandardize.ChargeParent(mol)
 
 
 def _one_line(reason: str) -> str:

@@ -243,24 +243,15 @@ def fit_encoder(
             f"{raw.name} must have a graph that can be read, got none in {len(raw.errors)} rows"
             f"{reason}. Check the column that is read."
         )
-    spec = DATASETS.get(raw.name)
-    if spec is None:
-        return Encoder.fit(
-            raw,
-            features=features or "all",
-            edge_features=edge_features or "all",
-            graph_features=graph_features,
-            targets=targets,
-            task=task,
-        )
+    usual = _usual(raw.name)
     return Encoder.fit(
         raw,
-        features=features or spec.features,
-        edge_features=edge_features or "none",
+        features=features or usual[0],
+        edge_features=edge_features or usual[1],
         graph_features=graph_features,
         targets=targets,
         task=task,
-        other=False,
+        other=raw.name not in DATASETS,
     )
 
 

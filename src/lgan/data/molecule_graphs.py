@@ -31,7 +31,7 @@ def molecule_graphs(
     """The graphs of molecules; their names are canonical SMILES.
 
     Args:
-        molecules: What `featurise_molecules` or `read_molecule_table` gave.
+        molecules: What `featurise_molecules` gave.
         features: Which features of atoms and bonds to keep; all of them unless given.
         name: The name of the set.
         targets: Columns with one value per graph.

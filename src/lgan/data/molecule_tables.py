@@ -8,7 +8,9 @@ from typing import Any
 
 from lgan._optional import require
 from lgan.data.molecule_features import MoleculeFeatures
+from lgan.data.molecule_graphs import molecule_graphs
 from lgan.data.molecules import Molecules, Progress, featurise_blocks, featurise_molecules
+from lgan.data.raw import RawGraphs
 from lgan.data.sdf import MOLBLOCK, NAME
 from lgan.data.tables import BLOCK, SMILES_NAMES, TableBlock, open_table
 from lgan.task.cells import spelled
@@ -29,27 +31,6 @@ class Duplicates:
     rows: int
     conflicting: int
     stereo: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class MoleculeTable:
-    """The molecules of a table with the columns that were asked for.
-
-    Attributes:
-        name: The name of the table.
-        structures: The column that holds the molecules.
-        cells: What it holds, one cell per graph.
-        molecules: The molecules; a row that does not fit its header is among their errors.
-        targets: The target columns, one cell per graph.
-        columns: Other columns that were asked for, one cell per graph.
-    """
-
-    name: str
-    structures: str
-    cells: list[Any]
-    molecules: Molecules
-    targets: dict[str, list[Any]]
-    columns: dict[str, list[Any]]
 
 
 def choose_structures(names: Sequence[str], wanted: str | None = None) -> str:
@@ -105,13 +86,12 @@ def read_molecule_table(
     smiles_column: str | None = None,
     targets: str | Sequence[str] | None = None,
     columns: Sequence[str] = (),
-    encoding: str | None = None,
-    separator: str | None = None,
     processes: int | None = None,
     progress: Progress | None = None,
     cache: Path | None = None,
-) -> MoleculeTable:
-    """Read all molecules of a table.
+) -> RawGraphs:
+    """All molecules of a table with the columns that were asked for; a row that does not fit its
+    header is among the errors.
 
     Args:
         source: A file (see `open_table`), a pandas DataFrame, or columns by their names.
@@ -119,16 +99,14 @@ def read_molecule_table(
         smiles_column: The column with the molecules; see `choose_structures`.
         targets: The target columns; see `choose_targets`. None at all for an empty list.
         columns: Further columns to keep, for groups or splits.
-        encoding: See `open_table`.
-        separator: See `open_table`.
         processes: See `featurise_molecules`.
         progress: See `featurise_molecules`.
         cache: See `featurise_molecules`.
     """
-    name, names, blocks = _blocks(source, encoding, separator)
+    name, names, blocks = _blocks(source)
     structures = choose_structures(names, smiles_column)
-    chosen = () if targets is not None and not len(targets) else None
-    wanted = choose_targets(names, structures, targets) if chosen is None else chosen
+    none = targets is not None and not len(targets)
+    wanted = () if none else choose_targets(names, structures, targets)
     kept: dict[str, list[Any]] = {
         column: []
         for column in (structures, *wanted, *(_existing(c, names, "A column") for c in columns))
@@ -148,13 +126,13 @@ def read_molecule_table(
     )
     rows = molecules.rows.tolist()
     per_graph = {column: [kept[column][row] for row in rows] for column in kept}
-    return MoleculeTable(
+    return molecule_graphs(
+        _with_reasons(molecules, unfit),
+        features,
         name=name,
-        structures=structures,
-        cells=per_graph[structures],
-        molecules=_with_reasons(molecules, unfit),
         targets={column: per_graph[column] for column in wanted},
         columns={column: per_graph[column] for column in columns},
+        structures=per_graph[structures],
     )
 
 
@@ -230,23 +208,20 @@ def _with_reasons(molecules: Molecules, reasons: Mapping[int, str]) -> Molecules
     return Molecules(**{**vars(molecules), "errors": errors})
 
 
-def _blocks(
-    source: Any, encoding: str | None, separator: str | None, rows: int = BLOCK
-) -> tuple[str, tuple[str, ...], Iterable[TableBlock]]:
+def _blocks(source: Any) -> tuple[str, tuple[str, ...], Iterable[TableBlock]]:
     """The name, the columns and the rows of a source."""
     if isinstance(source, str | Path):
-        table = open_table(source, encoding=encoding, separator=separator)
-        return table.path.name, table.names, table.blocks(rows)
+        table = open_table(source)
+        return table.path.name, table.names, table.blocks()
     columns = {str(name): source[name] for name in source.keys()}  # noqa: SIM118  (DataFrames too)
     lengths = {len(cells) for cells in columns.values()}
     if len(lengths) != 1:
         raise ValueError(f"Columns must have the same length, got {sorted(lengths)}.")
 
     def blocks() -> Iterator[TableBlock]:
-        for first in range(0, lengths.pop() if lengths else 0, rows):
-            yield TableBlock(
-                first, {name: list(cells[first : first + rows]) for name, cells in columns.items()}
-            )
+        for first in range(0, lengths.pop() if lengths else 0, BLOCK):
+            rows = slice(first, first + BLOCK)
+            yield TableBlock(first, {name: list(cells[rows]) for name, cells in columns.items()})
 
     return "table", tuple(columns), blocks()
 

@@ -217,7 +217,6 @@ def _by_name(name: str, how: _Reading) -> RawGraphs:
 
 
 def _table(source: Any, how: _Reading) -> RawGraphs:
-    from lgan.data.molecule_graphs import molecule_graphs
     from lgan.data.molecule_tables import read_molecule_table
     from lgan.data.tables import open_table
 
@@ -229,7 +228,7 @@ def _table(source: Any, how: _Reading) -> RawGraphs:
     if how.progress is not None:
         is_file = isinstance(source, os.PathLike)
         total = open_table(source).rows if is_file else len(next(iter(dict(source).values()), ()))
-    table = read_molecule_table(
+    return read_molecule_table(
         source,
         how.molecules,
         smiles_column=how.smiles_column,
@@ -237,14 +236,6 @@ def _table(source: Any, how: _Reading) -> RawGraphs:
         columns=tuple(how.columns),
         progress=how.told(total),
         cache=Path(how.root) / "molecules",
-    )
-    return molecule_graphs(
-        table.molecules,
-        how.molecules,
-        name=table.name,
-        targets=table.targets,
-        columns=table.columns,
-        structures=table.cells,
     )
 
 

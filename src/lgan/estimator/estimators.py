@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -91,19 +91,23 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         self.device = device
         self.n_jobs = n_jobs
 
-    def _fit(
-        self,
-        graphs: Any,
-        columns: dict[str, list[Any]],
-        kind: str,
-        sample_weight: Any,
-        groups: Any,
-    ) -> "_Estimator":
-        settings, source = self._read(graphs, columns, kind)
-        together = row_values(groups, "groups", source.raw, graphs)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Train on graphs and their classes or numbers.
+
+        Args:
+            X: Graphs.
+            y: Classes ``[n]``, or several columns of the same two classes; numbers ``[n]`` or
+                ``[n, T]``. NaN or ``None`` where missing.
+            sample_weight: What the loss of every graph is multiplied by ``[n]``, relative to
+                their mean.
+            groups: Graphs of one group are held out together, for example
+                :func:`lgan.scaffolds`.
+        """
+        settings, source = self._read(X, *self._targets(X, y))
+        together = row_values(groups, "groups", source.raw, X)
         fold = self._folds(source.whole, settings.training.seed, together)
         settings = with_data_options(settings, source.whole)
-        weight = graph_weights(sample_weight, source.raw, graphs)
+        weight = graph_weights(sample_weight, source.raw, X)
         with self._threads():
             trained = train_ensemble(
                 factory(settings, source.whole),
@@ -114,6 +118,10 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
                 **self._training(settings, source),
             )
         return self._trained(settings, source, trained)
+
+    def _targets(self, X: Any, y: Any) -> tuple[dict[str, list[Any]], str]:
+        """The targets by name, and the kind of their task."""
+        raise NotImplementedError
 
     def _training(self, settings: Settings, source: ReadSource) -> dict[str, Any]:
         """How the members train, beyond their settings."""
@@ -137,7 +145,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             warnings.warn(
                 f"{len(raw.errors)} of {raw.num_graphs + len(raw.errors)} graphs cannot be read "
                 f"and are left out, the first of them number {row}: {reason}",
-                stacklevel=4,
+                stacklevel=3,
             )
         return settings, ReadSource.of_graphs(settings, raw, kind, self._place())
 
@@ -168,13 +176,11 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             warnings.warn(
                 f"The rarest class has {made} graphs, so that {made} folds are made instead of "
                 f"{number}, and every member trains on {1 - 1 / made:.0%} of the graphs.",
-                stacklevel=4,
+                stacklevel=3,
             )
         return fold
 
-    def _trained(
-        self, settings: Settings, source: ReadSource, trained: TrainedEnsemble
-    ) -> "_Estimator":
+    def _trained(self, settings: Settings, source: ReadSource, trained: TrainedEnsemble) -> Self:
         stored = stored_model(settings, source, trained)
         self.predictor_ = Predictor.of(stored).to(self._place())
         self.out_of_fold_score_ = trained.score
@@ -252,23 +258,6 @@ class LGANClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
 
     classes_: NDArray[Any]
 
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None
-    ) -> "LGANClassifier":
-        """Train on graphs and their classes.
-
-        Args:
-            X: Graphs.
-            y: Classes ``[n]``, or several columns of the same two classes; NaN or ``None`` where
-                missing.
-            sample_weight: What the loss of every graph is multiplied by ``[n]``, relative to
-                their mean.
-            groups: Graphs of one group are held out together, for example
-                :func:`lgan.scaffolds`.
-        """
-        self._fit(X, *self._targets(X, y), sample_weight, groups)
-        return self
-
     def _targets(self, X: Any, y: Any) -> tuple[dict[str, list[Any]], str]:
         columns = target_columns(X, y)
         self.classes_ = distinct_labels(columns)
@@ -330,21 +319,6 @@ class LGANRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
     ``X`` is as for :class:`LGANClassifier`; ``y`` are numbers ``[n]`` or ``[n, T]``, NaN where
     missing.
     """
-
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None
-    ) -> "LGANRegressor":
-        """Train on graphs and their numbers.
-
-        Args:
-            X: Graphs.
-            y: Numbers ``[n]`` or ``[n, T]``.
-            sample_weight: What the loss of every graph is multiplied by ``[n]``, relative to
-                their mean.
-            groups: Graphs of one group are held out together.
-        """
-        self._fit(X, *self._targets(X, y), sample_weight, groups)
-        return self
 
     def _targets(self, X: Any, y: Any) -> tuple[dict[str, list[Any]], str]:
         return target_columns(X, y), "regression"

@@ -11,8 +11,6 @@ Where nodes tell no more than their degree, structure is all there is to learn f
 
 from typing import Any
 
-__all__ = ["RECIPES", "UNLABELLED"]
-
 RECIPES: dict[str, dict[str, Any]] = {
     "default": {
         "hidden": 64,

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lgan.graph.ego_lines import EgoLines
+from lgan.graph.ego_lines import FIELDS, EgoLines
 from lgan.graph.union import GraphUnion
 
 
@@ -32,9 +32,8 @@ def concatenate(unions: Sequence[GraphUnion]) -> GraphUnion:
             "Unions must have the same features and no cells to become one, got "
             f"{', '.join(map(repr, unions[:3]))}. Encode their graphs with one encoder."
         )
-    starts = list(accumulate((u.lines.num_nodes for u in unions), initial=0))
-    shifted = list(zip(unions, starts, strict=False))
     lines = [union.lines for union in unions]
+    starts = list(accumulate((each.num_nodes for each in lines), initial=0))
     graph_x = [u.graph_x for u in unions if u.graph_x is not None]
     x, x_table = torch.cat([u.x for u in unions]), None
     if first.x_table is not None:
@@ -45,23 +44,32 @@ def concatenate(unions: Sequence[GraphUnion]) -> GraphUnion:
         num_features=first.num_features,
         num_classes=first.num_classes,
         node_ptr=torch.cat(
-            [u.node_ptr[:-1] + s for u, s in shifted] + [first.node_ptr.new_tensor(starts[-1:])]
+            [u.node_ptr[:-1] + s for u, s in zip(unions, starts, strict=False)]
+            + [first.node_ptr.new_tensor(starts[-1:])]
         ),
-        lines=EgoLines(
-            num_nodes=starts[-1],
-            pair_index=torch.cat([u.lines.pair_index + s for u, s in shifted], 1),
-            opposite_index=torch.cat([u.lines.opposite_index + s for u, s in shifted]),
-            opposite_count=torch.cat([line.opposite_count for line in lines]),
-            pair_triangles=torch.cat([line.pair_triangles for line in lines]),
-            multiplicity=torch.cat([line.multiplicity for line in lines]),
-            **_carried(lines),
-            _trusted=True,
-        ),
+        lines=joined_lines(lines, **_carried(lines)),
         original_nodes=sum(u.original_nodes for u in unions),
         name=first.name,
         task=first.task,
         x_table=x_table,
         graph_x=torch.cat(graph_x) if graph_x else None,
+        _trusted=True,
+    )
+
+
+def joined_lines(lines: Sequence[EgoLines], **carried: Any) -> EgoLines:
+    """Several structures, in order, as one, whose pairs carry what is given."""
+    starts = list(accumulate((each.num_nodes for each in lines), initial=0))
+    shifted = list(zip(lines, starts, strict=False))
+    rest: dict[str, Any] = {
+        name: torch.cat([getattr(each, name) for each in lines]) for name in FIELDS[2:]
+    }
+    return EgoLines(
+        num_nodes=starts[-1],
+        pair_index=torch.cat([each.pair_index + start for each, start in shifted], 1),
+        opposite_index=torch.cat([each.opposite_index + start for each, start in shifted]),
+        **rest,
+        **carried,
         _trusted=True,
     )
 

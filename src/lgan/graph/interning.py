@@ -27,7 +27,9 @@ class Rows(NamedTuple):
     weight: Colours | None = None
 
     @staticmethod
-    def grouped(row: Colours, source: Colours, num_rows: int, weight: Colours) -> "Rows":
+    def grouped(
+        row: Colours, source: Colours, num_rows: int, weight: Colours | None = None
+    ) -> "Rows":
         """Rows from a list of (row, source) entries."""
         from lgan.ops.listing_numba import counting_sort
 

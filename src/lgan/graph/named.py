@@ -230,10 +230,6 @@ _SINGLE: "dict[str, tuple[str, Callable[[], nx.Graph]]]" = {
 }
 
 
-def _star(leaves: int) -> "nx.Graph":
-    return _networkx("star_graph", leaves)()
-
-
 def _family(function: str) -> "Callable[..., nx.Graph]":
     return lambda *numbers: _networkx(function, *numbers)()
 
@@ -243,7 +239,7 @@ _FAMILIES: "dict[str, tuple[int, str, Callable[..., nx.Graph]]]" = {
     "complete": (1, "n nodes, all adjacent; short k5", _family("complete_graph")),
     "cycle": (1, "n nodes; short c8", _family("cycle_graph")),
     "path": (1, "n nodes; short p4", _family("path_graph")),
-    "star": (1, "a centre and n leaves", _star),
+    "star": (1, "a centre and n leaves", _family("star_graph")),
     "bipartite": (2, "complete bipartite; short k3,3", _family("complete_bipartite_graph")),
     "prism": (1, "two cycles of n nodes joined", _family("circular_ladder_graph")),
     "hypercube": (1, "2^n nodes", _family("hypercube_graph")),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lgan.graph.interning import intern_hashed, intern_integers, intern_tuples
+from lgan.graph.interning import Rows, intern_hashed, intern_integers, intern_tuples
 
 Integers = NDArray[np.integer[Any]]
 
@@ -33,13 +33,10 @@ class NearPairs:
     def of(pair_index: Integers, num_nodes: int, radius: int) -> "NearPairs":
         """The near pairs of a graph or union given by its edges, once each ``[2, P]``."""
         from lgan.graph.near_pairs_numba import balls
-        from lgan.ops.listing_numba import counting_sort
 
         u, v = pair_index
-        row, col = np.concatenate([u, v]), np.concatenate([v, u])
-        node, count = counting_sort(row, col, num_nodes)
-        ptr = np.concatenate([[0], np.cumsum(count)])
-        return NearPairs(*balls(ptr, node, radius))
+        near = Rows.grouped(np.concatenate([u, v]), np.concatenate([v, u]), num_nodes)
+        return NearPairs(*balls(near.ptr, near.source, radius))
 
     @cached_property
     def first(self) -> NDArray[np.int64]:

@@ -54,14 +54,13 @@ class Calibration:
         return float((share * (self.came - self.said).abs()).sum())
 
 
-def calibration(predictions: Tensor, y: Tensor, task: Task, bins: int = 10) -> Calibration:
+def calibration(predictions: Tensor, y: Tensor, task: Task) -> Calibration:
     """Calibration of the predicted class, or of the second class of every label.
 
     Args:
         predictions: Probabilities ``[n, C]``, or of the second class ``[n, T]``.
         y: Classes ``[n]``, or labels ``[n, T]``, NaN where missing.
         task: What is predicted.
-        bins: Number of bins between 0 and 1.
     """
     if not task.classes:
         raise ValueError(
@@ -69,6 +68,6 @@ def calibration(predictions: Tensor, y: Tensor, task: Task, bins: int = 10) -> C
         )
     if task.has_classes:
         sure, guess = predictions.max(1)
-        return Calibration.of(sure, guess == y, bins)
+        return Calibration.of(sure, guess == y)
     there = task.present(y)
-    return Calibration.of(predictions[there], y[there] > 0.5, bins)
+    return Calibration.of(predictions[there], y[there] > 0.5)

@@ -1,8 +1,5 @@
 """Searches for settings: spaces as data, trials side by side, on one machine or many."""
 
-import warnings
-from typing import Any
-
 from lgan.sweep.evaluate import Batch, evaluate
 from lgan.sweep.record import Head, SweepRecord
 from lgan.sweep.space import SPACES, Space, all_fixed, check_space, read_space
@@ -30,10 +27,3 @@ __all__ = [
     "read_space",
     "tune",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "JsonStudy":
-        warnings.warn("`JsonStudy` is now `Study`.", FutureWarning, stacklevel=2)
-        return Study
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,6 +14,9 @@ from lgan.train.objective import Objective
 from lgan.train.selected_predictions import SelectedPredictions
 from lgan.train.selection import has_stopped
 
+# What is measured of every model.
+BY_MODEL = ("loss", "test", "validation")
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -114,12 +117,11 @@ class Curves:
 
     def cut(self, epochs: int) -> "Curves":
         """The first epochs alone."""
-        cut = {name: getattr(self, name)[:, :epochs] for name in ("loss", "test", "validation")}
+        cut = {name: getattr(self, name)[:, :epochs] for name in BY_MODEL}
         return replace(self, **cut, seconds=self.seconds[:epochs])
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that changes, by name."""
-        named = {"loss": self.loss, "test": self.test, "validation": self.validation,
-                 "seconds": self.seconds}  # fmt: skip
+        named = {name: getattr(self, name) for name in (*BY_MODEL, "seconds")}
         named |= {f"selected.{name}": t for name, t in self.selected.tensors().items()}
         return named | ({"bags": self.bags.values} if self.bags.graphs else {})

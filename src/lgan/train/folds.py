@@ -15,7 +15,7 @@ from lgan.graph import GraphUnion
 from lgan.task import Metric
 from lgan.train.bag_sums import BagSums
 from lgan.train.config import TrainConfig
-from lgan.train.curves import Curves, stop_choices
+from lgan.train.curves import BY_MODEL, Curves, stop_choices
 from lgan.train.environment import environment, peak_memory
 from lgan.train.groups import how_many_at_once, state_file, train_in_groups
 from lgan.train.jobs import Job, Variant, held_out_job
@@ -187,7 +187,7 @@ def cross_validate_variants(
         result = _result(union, jobs, mine, number, measured, variant, info)
         if bagged:
             result = _with_bags(result, union, jobs, mine, members, measured)
-        results.append(replace(result, pooled=_pooled(result, union, measured.metric)))
+        results.append(replace(result, pooled=_pooled(result, union, measured.curves.metric)))
     return results
 
 
@@ -258,23 +258,17 @@ def _inner_jobs(fold: Tensor, strata: Tensor, members: int, seed: int, variant: 
 class _Measured:
     """The curves of all models, by model and epoch ``[K, E]``, and the predictions of each."""
 
-    loss: Tensor
-    test: Tensor
-    validation: Tensor
-    seconds: Tensor
-    metric: Metric
+    curves: Curves
     predictions: list[Tensor]
     epochs: list[int]
     bags: list[BagSums]
 
     @staticmethod
     def join(parts: list[Curves]) -> "_Measured":
+        cat: dict[str, Any] = {n: torch.cat([getattr(c, n) for c in parts]) for n in BY_MODEL}
+        seconds = torch.stack([c.seconds for c in parts]).sum(0)
         return _Measured(
-            loss=torch.cat([c.loss for c in parts]),
-            test=torch.cat([c.test for c in parts]),
-            validation=torch.cat([c.validation for c in parts]),
-            seconds=torch.stack([c.seconds for c in parts]).sum(0),
-            metric=parts[0].metric,
+            curves=replace(parts[0], **cat, seconds=seconds),
             predictions=[c.selected.of(k) for c in parts for k in range(len(c.loss))],
             epochs=[epoch for c in parts for epoch in c.selected.epoch.tolist()],
             bags=[c.bags for c in parts],
@@ -292,16 +286,13 @@ class _Measured:
 
     def cut(self, jobs: list[Job], config: TrainConfig) -> "_Measured":
         """The epochs after which one program of all models would have stopped."""
-        curves = [(self.validation if who.inner else self.test)[who.models]
-                  for who in stop_choices(jobs)]  # fmt: skip
         epochs = stop_epoch(
-            curves,
+            [self.curves.chosen_on(who) for who in stop_choices(jobs)],
             patience=config.patience,
             window=config.window,
-            higher=self.metric.higher_is_better,
+            higher=self.curves.metric.higher_is_better,
         )
-        cut = {name: getattr(self, name)[:, :epochs] for name in ("loss", "test", "validation")}
-        return replace(self, **cut, seconds=self.seconds[:epochs])
+        return replace(self, curves=self.curves.cut(epochs))
 
 
 def _result(
@@ -318,19 +309,20 @@ def _result(
     """
     outer = list(mine[:number])
     inner = list(mine[number :: len(mine) // number - 1]) if len(mine) > number else []
+    curves = measured.curves
     result = CVResult(
         dataset=union.name,
         model=variant.about,
         config=asdict(variant.config),
         fold_sizes=[jobs[k].test.numel() for k in outer],
-        test=measured.test[outer],
-        loss=measured.loss[outer],
+        test=curves.test[outer],
+        loss=curves.loss[outer],
         inner_sizes=[jobs[k].validation.numel() for k in inner],
-        inner_test=measured.test[inner],
-        inner_validation=measured.validation[inner],
-        seconds=measured.seconds,
+        inner_test=curves.test[inner],
+        inner_validation=curves.validation[inner],
+        seconds=curves.seconds,
         info=info,
-        metric=measured.metric.name,
+        metric=curves.metric.name,
         task={} if union.task is None else union.task.to_json(),
     )
     predictions = {}
@@ -372,12 +364,12 @@ def _with_bags(
     validation, means = test.clone(), []
     for k in range(number):
         inner = list(mine[number + k * members :][:members])
-        validation[k] = mean_over_models(measured.validation[inner])
+        validation[k] = mean_over_models(measured.curves.validation[inner])
         job = jobs[inner[0]]
         sums = [found for bags in measured.bags if (found := bags.of(job.variant, k)) is not None]
         means.append((torch.stack(sums).sum(0)[:epochs] / members).to(torch.get_default_dtype()))
         truth = y[job.test].numpy()
-        scores = [measured.metric(truth, mean.numpy()) for mean in means[k]]
+        scores = [measured.curves.metric(truth, mean.numpy()) for mean in means[k]]
         test[k] = torch.tensor(scores, dtype=torch.float64)
     result = replace(result, bagged_members=members, bagged_test=test, bagged_validation=validation)
     rows = means[0].new_full((union.num_graphs, means[0].size(-1)), torch.nan)

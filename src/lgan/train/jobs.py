@@ -67,7 +67,7 @@ def model_seed(seed: int, fold: int, member: int = 0) -> int:
         >>> len({model_seed(seed, fold) for seed in range(3) for fold in range(10)})
         30
     """
-    return int(np.random.SeedSequence((seed, fold, member)).generate_state(1, np.uint64)[0] >> 1)
+    return int(np.random.SeedSequence((seed, fold, member)).generate_state(1, np.uint64)[0]) >> 1
 
 
 def held_out_job(

@@ -19,6 +19,8 @@ from lgan.train.result import CVResult
 
 # The grid of Morris et al., NeurIPS 2020.
 COSTS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)
+# Folds within a training part; fewer where a class has fewer graphs.
+INNER_FOLDS = 5
 # Steps of libsvm on two classes. Equal graphs of different classes and a large cost take millions
 # of steps that change nothing a validation would notice; most fits end within a few thousand.
 MAX_STEPS = 100_000
@@ -30,8 +32,6 @@ def cross_validate_kernel(
     *,
     folds: Tensor,
     candidates: Sequence[Mapping[str, Any]],
-    costs: Sequence[float] = COSTS,
-    inner_folds: int = 5,
     seed: int = 0,
     dataset: str = "",
     model: dict[str, Any] | None = None,
@@ -56,8 +56,6 @@ def cross_validate_kernel(
         y: The class of every graph ``[G]``.
         folds: The test fold of every graph ``[G]`` (-1: a graph in no test fold).
         candidates: The settings behind each matrix, for the record.
-        costs: Values of ``C`` to choose from.
-        inner_folds: Folds within a training part; fewer where a class has fewer graphs.
         seed: Seed of the inner folds.
         dataset: Name of the data set.
         model: Name and options of the kernel.
@@ -66,13 +64,13 @@ def cross_validate_kernel(
         progress: Called with the fraction of the folds done.
     """
     folds, y = folds.cpu(), y.cpu()
-    _check(matrices, y, candidates, costs, inner_folds)
+    _check(matrices, y, candidates)
     check_folds(folds, y)
     number = int(folds.max()) + 1
     begin = time.perf_counter()
 
     def fit(k: int) -> _Fold:
-        return _fit_fold(matrices, y, folds == k, sorted(costs), inner_folds, seed + k)
+        return _fit_fold(matrices, y, folds == k, seed + k)
 
     fitted: list[_Fold] = []
     # libsvm releases the interpreter, so threads fit folds at the same time.
@@ -92,7 +90,7 @@ def cross_validate_kernel(
     result = CVResult(
         dataset=dataset,
         model=model or {},
-        config={"costs": list(costs), "inner_folds": inner_folds, "seed": seed},
+        config={"costs": list(COSTS), "inner_folds": INNER_FOLDS, "seed": seed},
         fold_sizes=sizes,
         test=test,
         loss=torch.full((number, 1), torch.nan),
@@ -127,14 +125,7 @@ class _Fold:
     right: int
 
 
-def _fit_fold(
-    matrices: NDArray[np.float64],
-    y: Tensor,
-    held_out: Tensor,
-    costs: Sequence[float],
-    inner_folds: int,
-    seed: int,
-) -> _Fold:
+def _fit_fold(matrices: NDArray[np.float64], y: Tensor, held_out: Tensor, seed: int) -> _Fold:
     label = y.numpy()
     train, test = (~held_out).nonzero()[:, 0].numpy(), held_out.nonzero()[:, 0].numpy()
     smallest = int(np.unique(label[train], return_counts=True)[1].min())
@@ -143,15 +134,15 @@ def _fit_fold(
             "Every class must have at least two graphs in every training part, so that `C` can be "
             "chosen there, got one. Use stratified folds or add graphs."
         )
-    inner = stratified_folds(y[train], min(inner_folds, smallest), seed).numpy()
-    right = np.zeros((len(matrices), len(costs)), np.int64)
+    inner = stratified_folds(y[train], min(INNER_FOLDS, smallest), seed).numpy()
+    right = np.zeros((len(matrices), len(COSTS)), np.int64)
     for k in range(int(inner.max()) + 1):
         fit_on, judge_on = train[inner != k], train[inner == k]
         for m, matrix in enumerate(matrices):
-            right[m] += _right_answers(matrix, label, fit_on, judge_on, costs)
-    matrix, place = divmod(int(right.argmax()), len(costs))
-    answers = _right_answers(matrices[matrix], label, train, test, [costs[place]])
-    return _Fold(matrix, costs[place], int(right[matrix, place]), int(answers[0]))
+            right[m] += _right_answers(matrix, label, fit_on, judge_on, COSTS)
+    matrix, place = divmod(int(right.argmax()), len(COSTS))
+    answers = _right_answers(matrices[matrix], label, train, test, [COSTS[place]])
+    return _Fold(matrix, COSTS[place], int(right[matrix, place]), int(answers[0]))
 
 
 def _right_answers(
@@ -175,11 +166,7 @@ def _right_answers(
 
 
 def _check(
-    matrices: NDArray[np.float64],
-    y: Tensor,
-    candidates: Sequence[Mapping[str, Any]],
-    costs: Sequence[float],
-    inner_folds: int,
+    matrices: NDArray[np.float64], y: Tensor, candidates: Sequence[Mapping[str, Any]]
 ) -> None:
     want = (len(candidates), len(y), len(y))
     if matrices.shape != want or not candidates:
@@ -189,7 +176,3 @@ def _check(
         )
     if not np.isfinite(matrices).all():
         raise ValueError("`matrices` must be finite, got NaN or infinity. Check the kernel.")
-    if not costs or min(costs) <= 0:
-        raise ValueError(f"`costs` must be above 0, one at least, got {list(costs)}. Use 1.0, say.")
-    if inner_folds < 2:
-        raise ValueError(f"`inner_folds` must be 2 or more, got {inner_folds}. Choose 5, say.")

@@ -138,11 +138,11 @@ def train_together(
     if graph_weight is not None:
         graph_weight = _checked_weight(graph_weight, union.num_graphs).to(device)
     given = (seen.to(device), step, graph_weight)
-    steps: Steps | CapturedSteps = Steps(union, *given)
+    run: Callable[[Sequence[Tensor], Tensor], Tensor] = partial(_run_steps, union, *given)
     resident = isinstance(union, GraphUnion) and union.device.type != "cpu"
     if captured and resident and together.workers() == 1:
         assert isinstance(union, GraphUnion)
-        steps = CapturedSteps(union, *given)
+        run = CapturedSteps(union, *given).run
     tested = HeldOut(union, [torch.cat([job.test, job.validation]) for job in jobs], device)
 
     last, who = until or config.epochs, stop_choices(jobs)
@@ -158,7 +158,7 @@ def train_together(
                 epoch=epoch,
                 **windows,
             )
-            curves.loss[:, epoch] = steps.run(list(batches), _schedule(chosen, epoch))
+            curves.loss[:, epoch] = run(list(batches), _schedule(chosen, epoch))
             mean.update(epoch)
             with mean.in_place():
                 _measure(curves, epoch, jobs, objective, tested.outputs(model))
@@ -180,34 +180,30 @@ def train_together(
     return model.to(dtype), curves.cut(epoch)
 
 
-class Steps:
-    """The steps of an epoch, one after another."""
-
-    def __init__(
-        self, union: Graphs, seen: Tensor, step: Step, graph_weight: Tensor | None = None
-    ) -> None:
-        self.union = union
-        self.seen = seen
-        self.graph_weight = graph_weight
-        self.step = step
-
-    def run(self, batches: Sequence[Tensor], scale: Tensor) -> Tensor:
-        """Train on the batches of an epoch; returns the mean losses ``[K]``, on the host."""
-        device = self.seen.device
-        loss, scale = torch.zeros(self.seen.size(0), device=device), scale.to(device)
-        own = [together.own_part(len(ids)) for ids in batches]
-        if any(part.start == part.stop for part in own):
-            raise ValueError(
-                f"A batch must have a graph for each of {together.workers()} processes, got one of "
-                f"{min(map(len, batches))}. Choose a larger batch, or fewer processes."
-            )
-        parts = [ids[part] for ids, part in zip(batches, own, strict=True)]
-        for batch, part in zip(self.union.batches(parts), own, strict=True):
-            batch = batch if device == self.union.device else batch.to(device)
-            weight = None if self.graph_weight is None else self.graph_weight[batch.ids]
-            loss += self.step(batch, self.seen[:, batch.ids], weight, scale, part.start)
-        together.sum_in_place(loss)
-        return loss.cpu() / len(batches)
+def _run_steps(
+    union: Graphs,
+    seen: Tensor,
+    step: Step,
+    graph_weight: Tensor | None,
+    batches: Sequence[Tensor],
+    scale: Tensor,
+) -> Tensor:
+    """The steps of an epoch, one after another; returns the mean losses ``[K]``, on the host."""
+    device = seen.device
+    loss, scale = torch.zeros(seen.size(0), device=device), scale.to(device)
+    own = [together.own_part(len(ids)) for ids in batches]
+    if any(part.start == part.stop for part in own):
+        raise ValueError(
+            f"A batch must have a graph for each of {together.workers()} processes, got one of "
+            f"{min(map(len, batches))}. Choose a larger batch, or fewer processes."
+        )
+    parts = [ids[part] for ids, part in zip(batches, own, strict=True)]
+    for batch, part in zip(union.batches(parts), own, strict=True):
+        batch = batch if device == union.device else batch.to(device)
+        weight = None if graph_weight is None else graph_weight[batch.ids]
+        loss += step(batch, seen[:, batch.ids], weight, scale, part.start)
+    together.sum_in_place(loss)
+    return loss.cpu() / len(batches)
 
 
 def default_metric(union: Graphs) -> str:

@@ -1,7 +1,7 @@
 """What models side by side are trained for and judged by: loss, link and metric of their task."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -41,13 +41,9 @@ class Objective:
 
     def to(self, device: torch.device) -> "Objective":
         """The same with scale and weights on another device; the targets stay on the host."""
-        return Objective(
-            self.task,
-            self.metric,
-            self.y,
-            None if self.scale is None else self.scale.to(device),
-            None if self.class_weight is None else self.class_weight.to(device),
-        )
+        scale = None if self.scale is None else self.scale.to(device)
+        weight = None if self.class_weight is None else self.class_weight.to(device)
+        return replace(self, scale=scale, class_weight=weight)
 
     def loss(
         self, out: Tensor, y: Tensor, seen: Tensor, graph_weight: Tensor | None = None

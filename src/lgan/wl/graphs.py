@@ -1,6 +1,6 @@
 """Graphs of several kinds as one labelled disjoint union, the input of every refinement."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -123,23 +123,6 @@ class LabelledGraphs:
         start = np.concatenate([[0], np.cumsum(k)])
         labels, edge_labels = np.repeat(self.labels, k), self.edge_labels[pair.numpy()]
         return LabelledGraphs.build(start[self.node_ptr], edges, labels, edge_labels)
-
-    def subset(self, ids: Sequence[int] | NDArray[np.integer[Any]]) -> "LabelledGraphs":
-        """Some of the graphs, in the order given; twins must not have been merged."""
-        chosen = np.asarray(ids, np.int64)
-        size = np.diff(self.node_ptr)[chosen]
-        node_ptr = np.concatenate([[0], np.cumsum(size)])
-        nodes = _ranges(self.node_ptr[chosen], size)
-        degree = np.diff(self.pair_ptr)[chosen]
-        kept = _ranges(self.pair_ptr[chosen], degree)
-        shift = np.repeat(node_ptr[:-1] - self.node_ptr[chosen], degree)
-        edges = torch.from_numpy(self.pairs[:, kept] + shift)
-        return LabelledGraphs.build(node_ptr, edges, self.labels[nodes], self.edge_labels[kept])
-
-
-def _ranges(start: NDArray[np.int64], length: NDArray[np.int64]) -> NDArray[np.int64]:
-    ends = np.cumsum(length)
-    return np.repeat(start - ends + length, length) + np.arange(int(ends[-1]) if ends.size else 0)
 
 
 def _numbered(labels: Iterable[Hashable]) -> Colours:

@@ -50,7 +50,7 @@ def two_hop_wl(graphs: LabelledGraphs) -> Colouring:
     graphs = graphs.expanded()
     near, nets = _ego_nets(graphs, 2)
     u, v = nets.pairs
-    rows = Rows.grouped(near.first[u], np.arange(u.size), graphs.num_nodes, np.ones(u.size, int))
+    rows = Rows.grouped(near.first[u], np.arange(u.size), graphs.num_nodes)
 
     def step(colour: Colours) -> Colours:
         member = intern_tuples(colour[near.second], near.distance)
@@ -98,7 +98,7 @@ def line_edges_wl(graphs: LabelledGraphs) -> Colouring:
     on_wedge = np.concatenate([second[i], first[i], second[j], first[j]])
     # The wedge p - q - r lies in the neighbourhood of t, and p - t - r in that of q.
     t, q = np.concatenate([graphs.pairs[:, pair], graphs.pairs[::-1, pair]], axis=1)
-    rows = Rows.grouped(t, np.arange(t.size), graphs.num_nodes, np.ones(t.size, np.int64))
+    rows = Rows.grouped(t, np.arange(t.size), graphs.num_nodes)
     closes = np.tile(_on_closing(label, closing), 2)
 
     def step(colour: Colours) -> Colours:
@@ -124,7 +124,7 @@ def nested_k4_wl(graphs: LabelledGraphs) -> Colouring:
     row = np.concatenate([i, j, i + size, j + size])
     seen_there = np.concatenate([j, i, j + size, i + size])
     closes = np.tile(_on_closing(graphs.edge_labels, closing[closed]), 4)
-    fourth = Rows.grouped(row, np.arange(row.size), 2 * size, np.ones(row.size, np.int64))
+    fourth = Rows.grouped(row, np.arange(row.size), 2 * size)
 
     def step(colour: Colours) -> Colours:
         third = sees.thirds(colour)

@@ -117,9 +117,7 @@ class _Pairs:
         second = first_node[first] + place
         turned = block[second] + first - first_node[first]
 
-        near = Rows.grouped(
-            np.concatenate([u, v]), np.concatenate([v, u]), num_nodes, np.ones(num_nodes, np.int64)
-        )
+        near = Rows.grouped(np.concatenate([u, v]), np.concatenate([v, u]), num_nodes)
         assert near.source is not None
         degree = np.diff(near.ptr)[first]  # [T]
         ptr = np.concatenate([[0], np.cumsum(degree)])

@@ -58,8 +58,7 @@ def random_walk(
             f"{raw.name}, the limit is {LARGEST:,}. Choose 'sp' or 'wl', or a smaller set."
         )
     u, v = raw.pair_index.numpy()
-    ones = np.ones(raw.num_nodes, np.int64)
-    near = Rows.grouped(np.concatenate([u, v]), np.concatenate([v, u]), raw.num_nodes, ones)
+    near = Rows.grouped(np.concatenate([u, v]), np.concatenate([v, u]), raw.num_nodes)
     largest = int(np.diff(near.ptr).max(initial=0))
     decay = _decay(decay, largest)
     node_ptr, number = raw.node_ptr.numpy(), raw.num_graphs

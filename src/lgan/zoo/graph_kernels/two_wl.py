@@ -101,8 +101,7 @@ class _Sets:
         """The sets that hold a given node."""
         node = np.concatenate([self.first, self.second])
         ids = np.arange(self.first.size, dtype=np.int32)
-        grouped = Rows.grouped(node, np.tile(ids, 2), self.raw.num_nodes, ids)
-        return grouped._replace(weight=None)
+        return Rows.grouped(node, np.tile(ids, 2), self.raw.num_nodes)
 
     def types(self, labels: Colours) -> Colours:
         """The isomorphism type of the subgraph on every set."""

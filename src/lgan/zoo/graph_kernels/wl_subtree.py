@@ -48,10 +48,10 @@ def wl_subtree(
     u, v = raw.pair_index.numpy()
     near, far = np.concatenate([u, v]), np.concatenate([v, u])
     if edge_labels is None:
-        rows = Rows.grouped(near, far, raw.num_nodes, np.ones(raw.num_nodes, np.int64))
+        rows = Rows.grouped(near, far, raw.num_nodes)
     else:
         on_edge = np.tile(check_labels(edge_labels, raw.num_pairs, "edge"), 2)
-        rows = Rows.grouped(near, np.arange(far.size), raw.num_nodes, np.ones(far.size, np.int64))
+        rows = Rows.grouped(near, np.arange(far.size), raw.num_nodes)
 
     def step(colour: Colours) -> Colours:
         seen = colour if edge_labels is None else intern_tuples(colour[far], on_edge)
