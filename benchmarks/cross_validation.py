@@ -128,7 +128,7 @@ def _peer_fold(
 
 def _dense(training: Training, measured: _Measured, rate: float) -> dict[str, float]:
     """What the dense products alone would take at the rate of a large product."""
-    operations = dense_operations(training) / measured.models
+    operations = dense_operations(lambda: training.run(1)) / measured.models
     return {
         "dense operations per model": operations,
         "operations per second of a large product": rate,

@@ -4,14 +4,17 @@ import csv
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
 from benchmarks.config import BenchConfig
-from benchmarks.measure import spread
+from benchmarks.measure import matmul_rate, spread
 from benchmarks.molecules import PEER, molecule_file
 from benchmarks.row import Bar, Row
+from benchmarks.training import dense_operations
 from benchmarks.watched import NO_PEER, measured, peer_python
 from lgan.data import load
 from lgan.experiment import factory, settings_for, with_data_options
@@ -58,6 +61,7 @@ def _epochs(name: str, path: Path, config: BenchConfig) -> list[Row]:
     cases = CASES[:1] if config.quick else CASES
     ours: dict[tuple[int, int], list[float]] = {case[:2]: [] for case in cases}
     peers: list[float] = []
+    operations: dict[tuple[int, int], float] = {}
     version, python = "", peer_python()
     # In turn, so that whatever else the machine does falls on all.
     for turn in range(turns):
@@ -68,12 +72,14 @@ def _epochs(name: str, path: Path, config: BenchConfig) -> list[Row]:
             given = [str(path), target, str(members), str(width), str(3 if width else epochs)]
             run = measured([sys.executable, "-c", _OURS, *given])
             ours[members, width] += [second / members for second in run.told["seconds"]]
+            operations[members, width] = run.told["operations"]
         if python is not None:
             config.progress(f"{name}, chemprop, {turn + 1}")
             command = [python, str(PEER), "epochs", str(path), target, kind, str(epochs)]
             run = measured(command, library=False)
             peers += run.told["seconds"][1:]
             version = run.told["version"]
+    rate = matmul_rate(config.device)
     return [
         Row(
             name=f"{name}, {members} at once, {f'width {width}' if width else 'default width'}",
@@ -84,7 +90,12 @@ def _epochs(name: str, path: Path, config: BenchConfig) -> list[Row]:
             bar=Bar("speedup", least),
             size=members,
             note="" if peers else NO_PEER,
-            detail=spread({"lgan": ours[members, width], "chemprop": peers}),
+            detail=spread({"lgan": ours[members, width], "chemprop": peers})
+            | {
+                "dense operations per model": operations[members, width],
+                "operations per second of a large product": rate,
+                "dense products at that rate, seconds": operations[members, width] / rate,
+            },
         )
         for members, width, least in cases
     ]
@@ -144,21 +155,20 @@ def _readable(path: Path, folder: Path) -> Path:
 
 
 def our_epochs(path: str, target: str, members: str, width: str, epochs: str) -> None:
-    """What our side runs, in a process of its own: seconds of every epoch, as JSON."""
+    """What our side runs, in a process of its own: seconds of every epoch and the operations of
+    dense products in one of one model, as JSON.
+    """
     union = load(path, targets=[target])
     settings = settings_for("lgan", "", epochs=int(epochs), hidden=int(width) or None)
     settings = with_data_options(settings, union)
+    train = partial(train_ensemble, factory(settings, union), union)
     # Where memory splits the members into groups, an epoch is that of all groups together.
     seconds = [0.0] * int(epochs)
 
     def note(epoch: int, curves: Curves) -> None:
         seconds[epoch - 1] += float(curves.seconds[epoch - 1])
 
-    train_ensemble(
-        factory(settings, union),
-        union,
-        members=int(members),
-        config=settings.training,
-        on_epoch=note,
-    )
-    print(json.dumps({"seconds": seconds[1:]}))
+    train(members=int(members), config=settings.training, on_epoch=note)
+    once = replace(settings.training, epochs=1)
+    operations = dense_operations(lambda: train(members=1, config=once))
+    print(json.dumps({"seconds": seconds[1:], "operations": operations}))

@@ -97,15 +97,15 @@ def train_beside(
     return {side: seconds[1:] for side, seconds in samples.items()}
 
 
-def dense_operations(training: Training) -> int:
-    """Floating-point operations of the dense products of one epoch, evaluation included.
+def dense_operations(run: Callable[[], object]) -> int:
+    """Floating-point operations of the dense products of what is run.
 
     The counter sees operations of torch in this thread, hence the backend without compiled loops.
     """
     from torch.utils.flop_counter import FlopCounterMode
 
     with ops.backend("torch"), FlopCounterMode(display=False) as counter:
-        training.run(1)
+        run()
     return int(counter.get_total_flops())
 
 
