@@ -235,7 +235,11 @@ def _show(
     if found.failed:
         note(f"{found.failed:,} of {found.count:,} rows have no prediction; `error` says why.")
     if found.unseen:
-        note("values the model was not trained on: " + "; ".join(found.unseen))
+        told = [
+            f"{column} " + ", ".join(f"{word} ({count:,})" for word, count in words.most_common())
+            for column, words in found.unseen.items()
+        ]
+        note("values the model was not trained on: " + "; ".join(told))
     if output is not None:
         note(f"{found.count:,} rows: {output}")
 

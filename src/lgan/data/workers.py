@@ -18,7 +18,8 @@ from typing import Any
 from lgan.data import featurise as script
 from lgan.data.featurise import READY, FeaturisedChunk, featurise, joined
 
-CHUNKS_AHEAD = 2
+# For every process: so many that none waits while a block that is done is predicted.
+CHUNKS_AHEAD = 8
 
 
 def featurised(

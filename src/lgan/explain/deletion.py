@@ -121,14 +121,13 @@ def _ask(
     model = question.model
     kept = [(question.graphs[g], *players[g].without(absent)) for g, absent in chunk]
     sizes = torch.cat([nodes.sum(1) for _, _, nodes in kept])
-    start, pair_parts, feature_parts = 0, [], []
+    start, pair_parts, listed_pairs = 0, [], []
     for graph, pairs, nodes in kept:
         ends, own = _remaining_pairs(graph, pairs, nodes)
         pair_parts.append(ends + start)
-        feature_parts.append(_edge_features(graph.lines, own))
+        listed_pairs.append((graph.lines, own))
         start += int(nodes.sum())
     pair_index = torch.cat(pair_parts, 1)
-    features = [part for part in feature_parts if part is not None]
     data = Data(edge_index=torch.cat([pair_index, pair_index.flip(0)], 1), num_nodes=start)
     data.ptr = lengths_to_ptr(sizes)
     data.batch = segment_ids(data.ptr)
@@ -145,11 +144,9 @@ def _ask(
     listed = reads_lines(model)
     build = EgoLines.from_pairs if listed else EgoLines.edges_only
     lines = build(pair_index, start)
-    if len(features) == len(kept):
-        first = kept[0][0].lines
-        rows = torch.arange(pair_index.size(1), device=pair_index.device)
-        layout = (first.edge_categories, first.edge_directed)
-        lines = lines.with_edges(EdgeFeatures(torch.cat(features), rows, *layout))
+    features = _edge_features(listed_pairs)
+    if features is not None:
+        lines = lines.with_edges(features)
         each = lines.pair_attr
         data.edge_attr = None if each is None else torch.cat([each, each])
     if listed:
@@ -164,12 +161,24 @@ def _ask(
         found[g].append(part)
 
 
-def _edge_features(lines: EgoLines, pairs: Tensor) -> Tensor | None:
-    """The features and direction of some edges, where there are any."""
-    table = lines.edge_part
-    if table is None:
-        return None
-    return table[pairs if lines.pair_rows is None else lines.pair_rows[pairs].long()]
+def _edge_features(parts: Sequence[tuple[EgoLines, Tensor]]) -> EdgeFeatures | None:
+    """The features and direction of some edges of every graph, where all have them, each row of a
+    graph's table once.
+    """
+    tables, rows, start = [], [], 0
+    for lines, pairs in parts:
+        table = lines.edge_part
+        if table is None:
+            return None
+        own = pairs if lines.pair_rows is None else lines.pair_rows[pairs].long()
+        used, places = torch.unique(own, return_inverse=True)
+        tables.append(table[used])
+        rows.append(places + start)
+        start += len(used)
+    first = parts[0][0]
+    return EdgeFeatures(
+        torch.cat(tables), torch.cat(rows), first.edge_categories, first.edge_directed
+    )
 
 
 def _remaining_pairs(graph: MaskableGraph, pairs: Tensor, nodes: Tensor) -> tuple[Tensor, Tensor]:

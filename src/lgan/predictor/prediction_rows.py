@@ -2,6 +2,7 @@
 
 import csv
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -52,7 +53,7 @@ class PredictionRows:
         failed: Rows without a prediction so far.
         known: Rows so far that the model was trained on.
         count: Rows that were read so far, by whoever reads them.
-        unseen: Values so far that the model was not trained on, in words.
+        unseen: How often values occurred so far that the model was not trained on, by column.
         truth: Targets of the rows, block by block, where the source has their columns.
         answers: What the model said of these rows.
         trained_on: Whether it was trained on these rows.
@@ -65,7 +66,7 @@ class PredictionRows:
     failed: int = 0
     known: int = 0
     count: int = 0
-    unseen: list[str] = field(default_factory=list)
+    unseen: dict[str, Counter[str]] = field(default_factory=dict)
     truth: list[Tensor] = field(default_factory=list)
     answers: list[Tensor] = field(default_factory=list)
     trained_on: list[Tensor] = field(default_factory=list)
@@ -284,9 +285,7 @@ class PredictionRows:
         known = self.predictor.seen(raw)
         answers, seen = self.predictor.joint(members), known.tolist()
         for column, words in self.predictor.encoder.unseen(raw).items():
-            told = f"{column} {', '.join(words)}"
-            if told not in self.unseen:
-                self.unseen.append(told)
+            self.unseen.setdefault(column, Counter()).update(words)
         self.failed += len(reasons)
         self.known += sum(seen)
         if raw.targets and raw.num_graphs:
