@@ -20,6 +20,8 @@ from paper.rules import RULES, LabelledMolecule
 
 # A model is what `LGANClassifier` trains, with fewer members than its ten to save time.
 TRAINING: dict[str, Any] = {"members": 5}
+# So many ensembles have as many members as that of `LGANClassifier`.
+JOINED = 2
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,8 @@ def _rule_record(
             by_seed.append(asdict(scores))
         methods[method] = {
             **{key: np.mean([one[key] for one in by_seed], 0).tolist() for key in by_seed[0]},
-            "agreement": _agreement(units, method) if len(units) > 1 else None,
+            "agreement": agreement(units, method),
+            "agreement_joined": agreement(units, method, joined=JOINED),
             "by_seed": by_seed,
         }
     return {
@@ -184,16 +187,29 @@ def _rule_record(
     }
 
 
-def _agreement(units: Sequence[Mapping[str, Any]], method: str) -> float:
-    """Rank correlation of the scores of two seeds, on molecules that both explained; the mean over
-    pairs of seeds.
+def agreement(units: Sequence[Mapping[str, Any]], method: str, *, joined: int = 1) -> float | None:
+    """Rank correlation of the scores of different seeds, on molecules that all of them explained;
+    the mean over pairs. None where there are too few seeds.
+
+    Args:
+        units: What :func:`paper.rule_units.unit` gave for every seed.
+        method: Whose scores.
+        joined: Seeds whose scores are averaged on either side.
     """
     scores = [
         dict(zip(one["smiles"], map(Tensor, one["methods"][method]["scores"]), strict=True))
         for one in units
     ]
-    both = [(a, b, [text for text in a if text in b]) for a, b in combinations(scores, 2)]
-    return float(np.mean([stability([a[t] for t in c], [b[t] for t in c]) for a, b, c in both]))
+    found = []
+    for one, other in combinations(combinations(scores, joined), 2):
+        if any(a is b for a in one for b in other):
+            continue
+        shared = [text for text in one[0] if all(text in seed for seed in (*one, *other))]
+        sides = [
+            [torch.stack([s[t] for s in side]).mean(0) for t in shared] for side in (one, other)
+        ]
+        found.append(stability(*sides))
+    return float(np.mean(found)) if found else None
 
 
 def _atoms(

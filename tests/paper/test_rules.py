@@ -3,7 +3,7 @@
 import pytest
 
 from lgan import load_model
-from paper.rule_scores import choose, score_rules, scores_of_rule
+from paper.rule_scores import agreement, choose, score_rules, scores_of_rule
 from paper.rule_table import rule_grids
 from paper.rule_units import COMPARED, unit
 from paper.rules import RULES, LabelledMolecule, Rule, draw_molecules
@@ -108,3 +108,18 @@ def test_a_bar_that_is_missed_is_marked():
     alone = rule_grids({**record, "settings": {**record["settings"], "seeds": [0]}})
     assert [row[6] for row in alone[0].rows] == ["not measured"] * 3  # one seed has no other
     assert not any(grid.title.startswith("Agreement") for grid in alone)
+
+
+def test_ensembles_are_joined_before_they_are_compared():
+    def seed(*scores, smiles=("CCO", "CCN")):
+        return {"smiles": smiles, "methods": {"consensus": {"scores": scores}}}
+
+    up, down = [1.0, 2.0, 3.0], [3.0, 2.0, 1.0]
+    strong = [10 * value for value in up]
+    units = [seed(strong, up), seed(down, up), seed(strong, up), seed(down, up)]
+    # Of the six pairs two have a molecule in the same order, four in orders that are opposite.
+    assert agreement(units, "consensus") == pytest.approx((2 * 1 + 4 * 0) / 6)
+    assert agreement(units, "consensus", joined=2) == pytest.approx((0 + 1 + 1) / 3)
+    assert agreement(units[:3], "consensus", joined=2) is None
+    one, other = seed(up, up), seed(up, up, smiles=("CCO", "CCC"))
+    assert agreement([one, other], "consensus") == 1  # on the molecule that both explained
