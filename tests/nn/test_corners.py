@@ -67,7 +67,7 @@ def everything(layer: LGANConv, x: torch.Tensor, lines: EgoLines) -> dict[str, t
 @pytest.mark.parametrize("kind", ["own", "shared", "categories"])
 def test_a_step_is_that_of_all_nodes(options, compress, models, backend, kind, monkeypatch):
     lines = lines_of(options, compress=compress)
-    assert 0 < len(lines.corners.nodes) <= 7
+    assert 0 < len(lines.corners[0]) <= 7
     nodes = lines.num_nodes
     if kind == "categories":
         x = torch.arange(nodes) % 3
@@ -123,8 +123,8 @@ def test_corners_keep_their_triangles_and_what_their_pairs_carry():
         13,
     )
     lines = lines.with_edges(EdgeFeatures.of(torch.arange(13)))
-    corners = lines.corners
-    assert corners.nodes.tolist() == [5, 6, 7]
-    assert corners.lines.pair_index.tolist() == [[0, 0, 1], [1, 2, 2]]
-    assert corners.lines.opposite_index.tolist() == [2, 1, 0]
-    assert corners.lines.edge_columns == 1
+    nodes, part = lines.corners
+    assert nodes.tolist() == [5, 6, 7]
+    assert part.pair_index.tolist() == [[0, 0, 1], [1, 2, 2]]
+    assert part.opposite_index.tolist() == [2, 1, 0]
+    assert part.edge_columns == 1

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from lgan.graph.checks import check_direction, check_edges, check_lines, check_pairs, check_table
-from lgan.graph.corners import Corners, few_corners
+from lgan.graph.corners import few_corners
 from lgan.graph.edge_features import EdgeFeatures, check_edge_attr
 from lgan.graph.edges import check_integers, undirected_pairs
 from lgan.graph.pair_codes import code_features, knot_weights, pair_codes, spread_channels
@@ -404,9 +404,30 @@ class EgoLines(Incidence):
         return int(high) > 0
 
     @cached_property
-    def corners(self) -> Corners | None:
-        """The nodes in triangles as a graph of their own, where they are few."""
-        return few_corners(self)
+    def corners(self) -> "tuple[Tensor, EgoLines] | None":
+        """The nodes in triangles ``[m]`` and their pairs that lie in triangles, as a graph of their
+        own, where they are few.
+        """
+        entries = self.opposite_index.numel()
+        found = few_corners(self.pair_index, self.pair_triangles, entries, self.num_nodes)
+        if found is None:
+            return None
+        nodes, inside = found
+        place = self.pair_index.new_empty(self.num_nodes)
+        place[nodes] = torch.arange(len(nodes), dtype=place.dtype, device=place.device)
+        part = replace(
+            self,
+            num_nodes=len(nodes),
+            pair_index=place[self.pair_index[:, inside].long()],
+            opposite_index=place[self.opposite_index.long()],
+            opposite_count=self.opposite_count[inside],
+            pair_triangles=self.pair_triangles[inside],
+            multiplicity=self.multiplicity[nodes],
+            **{"pair_rows": None, **self.table_of(inside)},
+            known=None,
+            _trusted=True,
+        )
+        return nodes, part
 
     def target_incidence(self) -> Tensor:
         """``B_t`` as a sparse tensor ``[num_nodes, P]``, for reading and for tests."""

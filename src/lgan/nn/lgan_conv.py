@@ -7,7 +7,6 @@ from torch import Tensor, nn
 
 from lgan import ops
 from lgan.graph import EdgeFeatures, EgoLines
-from lgan.graph.corners import Corners
 from lgan.graph.edge_features import EdgeReduce, pair_attr, pair_direction
 from lgan.graph.pair_codes import code_channels, spread, spread_channels
 from lgan.nn.direction import Direction
@@ -219,7 +218,7 @@ class LGANConv(nn.Module):
         hidden = self._fuse(both.asinh() if self.squash else both)
         corners = self._few_corners(lines)
         if corners is not None:
-            hidden = hidden.index_add(-2, corners.nodes, self._of_corners(x, corners))
+            hidden = hidden.index_add(-2, corners[0], self._of_corners(x, *corners))
         if self.residual is not None:
             hidden = hidden + self.residual(x)
         if self.direction is not None:
@@ -253,14 +252,14 @@ class LGANConv(nn.Module):
             relu=self.comb == "deepsets",
             squash=self.squash,
             code=lines.pair_rows,
-            corners=None if corners is None else corners.nodes,
+            corners=None if corners is None else corners[0],
         )
         parameters = (
             pair, bias, fuse, self.fuse.bias,
             None if self.residual is None else self.residual.weight,
             self._offsets(lines, pair.dtype), self.norm.scale, self.norm.shift, self.out.weight,
             self.out.bias, self.out_norm.scale, self.out_norm.shift,
-            None if corners is None else self._of_corners(x, corners),
+            None if corners is None else self._of_corners(x, *corners),
         )  # fmt: skip
         if training:
             if x.is_floating_point() and x.dim() == 2 and x.requires_grad:
@@ -306,10 +305,10 @@ class LGANConv(nn.Module):
             table, code = turned if table is None else turned + table, None
         return ops.ego_sum(a, lines, width, table=table, code=code, relu=self.comb == "deepsets")
 
-    def _of_corners(self, x: Tensor, corners: Corners) -> Tensor:
+    def _of_corners(self, x: Tensor, nodes: Tensor, lines: EgoLines) -> Tensor:
         """What ``S`` adds to the few nodes in triangles, mapped as ``T`` is ``[*, m, width]``."""
-        width, lines = self.out_channels, corners.lines
-        a = self.pair(x[..., corners.nodes, :] if x.is_floating_point() else x[corners.nodes])
+        width = self.out_channels
+        a = self.pair(x[..., nodes, :] if x.is_floating_point() else x[nodes])
         table = self._offsets(lines, a.dtype, EVERYTHING)
         side = ops.ego_sum(a, lines, width, table=table, code=lines.pair_rows)[..., width:]
         side = side.asinh() if self.squash else side
@@ -347,7 +346,7 @@ class LGANConv(nn.Module):
         narrow = self._no_neighbour_branch(lines) or self._few_corners(lines) is not None
         return slice(self.out_channels) if narrow else EVERYTHING
 
-    def _few_corners(self, lines: EgoLines) -> Corners | None:
+    def _few_corners(self, lines: EgoLines) -> tuple[Tensor, EgoLines] | None:
         """The nodes in triangles, where they are so few that ``S`` is worth computing apart."""
         able = self.fusion == "concat" and self.branches == "both" and self.comb == "deepsets"
         able = able and self.direction is None and lines.mask is None and lines.has_triangles
