@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from benchmarks.peers import pyg_graphs
+from benchmarks.record import json_lines
 from lgan.data import load_raw, node_features
 from lgan.estimator import LGANClassifier, LGANRegressor
 from lgan.estimator.side_by_side import Estimator, fit_side_by_side
@@ -166,7 +167,7 @@ def main() -> None:
 
 def records(path: Path = RECORDS) -> list[dict[str, Any]]:
     """All splits that were measured."""
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return json_lines(path) if path.exists() else []
 
 
 if __name__ == "__main__":

@@ -52,3 +52,17 @@ class Record:
     def load(path: Path) -> "Record":
         """Read a record."""
         return Record.from_json(json.loads(path.read_text()))
+
+
+def json_lines(path: Path) -> list[dict[str, Any]]:
+    """The rows of a record that grows line by line, one JSON object each."""
+    rows = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        try:
+            rows.append(dict(json.loads(line)))
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"Line {number} of {path} must be a JSON object, got {line[:40]!r}. A run that was "
+                "stopped may have left it: delete the line, and what it held is measured again."
+            ) from error
+    return rows

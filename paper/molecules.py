@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 from benchmarks.child import call_in_child
+from benchmarks.record import json_lines
 from lgan._version import __version__
 from lgan.data import replaced
 from lgan.train.environment import environment, typed_command
@@ -37,8 +38,7 @@ MODELS = (*NETWORKS, "chemprop", *FORESTS)
 def records(folder: Path = RECORDS) -> Iterator[dict[str, Any]]:
     """All cells that were measured, each with the file it is in."""
     for path in sorted(folder.glob("*.jsonl")):
-        for line in path.read_text().splitlines():
-            yield {**json.loads(line), "record": path.name}
+        yield from ({**row, "record": path.name} for row in json_lines(path))
 
 
 def run(

@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 
+from benchmarks.record import json_lines
 from lgan._version import __version__
 from lgan.data import Encoder, load_raw
 from lgan.data.cache import load_tensors, save_tensors
@@ -178,8 +179,7 @@ def run(
 def records(folder: Path = RECORDS) -> Iterator[dict[str, Any]]:
     """All rows that were measured; those of the first round do not tell their members."""
     for path in sorted(folder.glob("*.jsonl")):
-        for line in path.read_text().splitlines():
-            yield {"members": 2, **json.loads(line)}
+        yield from ({"members": 2, **row} for row in json_lines(path))
 
 
 def _key(row: dict[str, Any]) -> tuple[str, str, int, int]:
