@@ -1,14 +1,16 @@
 """Training steps on a GPU, captured once and replayed.
 
 A step of small models is hundreds of short kernels; launched one by one they leave the GPU idle
-most of the time. The whole step, from cutting the batch to the update, is captured as a CUDA graph
-over arrays of a fixed capacity, and an epoch is its replay over a plan of graph ids.
+most of the time. Cutting a batch and training on it are captured as CUDA graphs over arrays of a
+fixed capacity, and an epoch is their replay over a plan of graph ids. There are two places for
+batches, so that the next one is cut while the models train on the one before.
 """
 
 from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from lgan.graph import GraphBatch, GraphUnion
 from lgan.graph.device_union import Capacity, DeviceUnion
@@ -44,56 +46,76 @@ class CapturedSteps:
         self.step = step
         self.filler = union.num_graphs
         self.capacity: Capacity | None = None
-        self.graph: torch.cuda.CUDAGraph | None = None
-        self.ids = torch.empty(0)
+        self.size = 0
+        self.places: list[_Place] = []
         self.scale = torch.ones((), dtype=torch.float64, device=self.device)
         self.loss = torch.zeros(seen.size(0), device=self.device)
-        self.stream = torch.cuda.Stream(self.device)
+        self.training, self.cutting = (torch.cuda.Stream(self.device) for _ in range(2))
 
     def run(self, batches: Sequence[Tensor], scale: Tensor) -> Tensor:
-        """Train on the batches of an epoch; returns the mean losses ``[K]``, on the host."""
-        size = max(ids.numel() for ids in batches)
-        plan = torch.full((len(batches), size), self.filler)
-        for row, ids in zip(plan, batches, strict=True):
-            row[: ids.numel()] = ids
+        """Train on the batches of an epoch; returns the mean losses ``[K]``, not waited for."""
+        plan = pad_sequence(list(batches), batch_first=True, padding_value=self.filler)
         needed = self.data.capacity(plan)
         fits = self.capacity is not None and self.capacity.covers(needed)
-        if not fits or self.ids.numel() != size:
-            self.graph = None
-            self.capacity = needed.padded(1.05)
-            self.ids = plan[0].to(self.device)
+        if not fits or self.size != plan.size(1):
+            self.places = []
+            self.capacity, self.size = needed.padded(1.05), plan.size(1)
         if self.scale.shape != scale.shape:
-            self.graph, self.scale = None, scale.to(self.device)
+            self.places, self.scale = [], scale.to(self.device)
         self.scale.copy_(scale)
         self.loss.zero_()
-        on_device = plan.to(self.device)
+        rows = plan.to(self.device)
+        outside = torch.cuda.current_stream()
+        self.training.wait_stream(outside)
+        self.cutting.wait_stream(outside)
         first = 0
-        if self.graph is None:
+        if not self.places:
             first = min(WARM_UP, len(plan))
-            self._warm_up(on_device[:first])
+            self._warm_up(rows[:first])
             if first < len(plan):
-                self._capture()
-        for row in on_device[first:]:
-            self.ids.copy_(row)
-            assert self.graph is not None
-            self.graph.replay()
-        return self.loss.cpu() / len(plan)
+                self._capture(rows[first])
+        for i, row in enumerate(rows[first:]):
+            place = self.places[i % len(self.places)]
+            with torch.cuda.stream(self.cutting):
+                self.cutting.wait_event(place.read)
+                place.ids.copy_(row)
+                place.cut.replay()
+                place.filled.record()
+            with torch.cuda.stream(self.training):
+                self.training.wait_event(place.filled)
+                place.trained.replay()
+                place.read.record()
+        outside.wait_stream(self.training)
+        return self.loss / len(plan)
 
-    def _once(self) -> None:
+    def _batch(self, ids: Tensor) -> tuple[GraphBatch, Tensor, Tensor | None]:
         assert self.capacity is not None
-        batch = self.data.batch(self.ids, self.capacity)
-        weight = None if self.graph_weight is None else self.graph_weight[self.ids]
-        self.loss += self.step(batch, self.seen[:, self.ids], weight, self.scale)
+        weight = None if self.graph_weight is None else self.graph_weight[ids]
+        return self.data.batch(ids, self.capacity), self.seen[:, ids], weight
 
     def _warm_up(self, rows: Tensor) -> None:
-        self.stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(self.stream):
+        with torch.cuda.stream(self.training):
             for row in rows:
-                self.ids.copy_(row)
-                self._once()
-        torch.cuda.current_stream().wait_stream(self.stream)
+                self.loss += self.step(*self._batch(row), self.scale)
+        self.cutting.wait_stream(self.training)
 
-    def _capture(self) -> None:
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph, stream=self.stream):
-            self._once()
+    def _capture(self, ids: Tensor) -> None:
+        # Steps never run at the same time and share memory; a batch is cut beside a step.
+        pool = torch.cuda.graph_pool_handle()
+        for _ in range(2):
+            place = _Place(ids.clone())
+            with torch.cuda.graph(place.cut, stream=self.cutting):
+                place.batch = self._batch(place.ids)
+            with torch.cuda.graph(place.trained, stream=self.training, pool=pool):
+                self.loss += self.step(*place.batch, self.scale)
+            self.places.append(place)
+
+
+class _Place:
+    """Arrays of one batch, how they are filled, and the step that reads them."""
+
+    def __init__(self, ids: Tensor) -> None:
+        self.ids = ids
+        self.batch: tuple[GraphBatch, Tensor, Tensor | None]
+        self.cut, self.trained = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+        self.filled, self.read = torch.cuda.Event(), torch.cuda.Event()

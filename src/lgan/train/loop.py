@@ -147,19 +147,23 @@ def train_together(
 
     last, who = until or config.epochs, stop_choices(jobs)
     stopped = epoch == last or (epoch > 0 and curves.stopped(who, epoch, config))
+    plan = partial(
+        epoch_batches,
+        groups,
+        iterations=config.iterations,
+        batch_size=config.batch_size,
+        seed=config.seed,
+        **windows,
+    )
     with ops.model_threads(device):
+        batches = [] if stopped else list(plan(epoch=epoch))
         while not stopped:
             begin = time.perf_counter()
-            batches = epoch_batches(
-                groups,
-                iterations=config.iterations,
-                batch_size=config.batch_size,
-                seed=config.seed,
-                epoch=epoch,
-                **windows,
-            )
-            curves.loss[:, epoch] = run(list(batches), _schedule(chosen, epoch))
+            loss = run(batches, _schedule(chosen, epoch))
+            if epoch + 1 < last:  # while a GPU still trains
+                batches = list(plan(epoch=epoch + 1))
             mean.update(epoch)
+            curves.loss[:, epoch] = loss.cpu()
             with mean.in_place():
                 _measure(curves, epoch, jobs, objective, tested.outputs(model))
                 if best is not None:
@@ -188,7 +192,7 @@ def _run_steps(
     batches: Sequence[Tensor],
     scale: Tensor,
 ) -> Tensor:
-    """The steps of an epoch, one after another; returns the mean losses ``[K]``, on the host."""
+    """The steps of an epoch, one after another; returns the mean losses ``[K]``."""
     device = seen.device
     loss, scale = torch.zeros(seen.size(0), device=device), scale.to(device)
     own = [together.own_part(len(ids)) for ids in batches]
@@ -203,7 +207,7 @@ def _run_steps(
         weight = None if graph_weight is None else graph_weight[batch.ids]
         loss += step(batch, seen[:, batch.ids], weight, scale, part.start)
     together.sum_in_place(loss)
-    return loss.cpu() / len(batches)
+    return loss / len(batches)
 
 
 def default_metric(union: Graphs) -> str:
