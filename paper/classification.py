@@ -11,7 +11,7 @@ from paper.ablation import changes_of
 from paper.cells import CHOICE, Cell, chosen_group, measure, measure_rule
 from paper.missing import NO_HOLD_OUT, NOT_RUN
 from paper.published import ACCURACY, PEERS, SETS, published
-from paper.records import Run
+from paper.records import Run, default_settings
 from paper.render import Grid
 from paper.significance import LEVEL, TEST, corrected_t_test
 
@@ -39,6 +39,8 @@ NOTES = [
     "Table 1 from papers with protocols of their own.",
     CHOICE,
 ]
+# Settings that make a training cheaper, as notes name them.
+BUDGET = {"hidden": "width", "epochs": "epochs", "batch_size": "batches of"}
 MEANING = {
     "gin": "one epoch for all folds, the best on their mean",
     "fair": "the epoch chosen on an inner hold-out, the settings on these folds",
@@ -204,7 +206,22 @@ class Classification:
         if changes:
             told = [f"{change}: {', '.join(where)}" for change, where in changes.items()]
             notes.append(f"Settings that change the paper's layer: {'; '.join(told)}.")
-        return notes
+        return notes + self._smaller(cells)
+
+    @staticmethod
+    def _smaller(cells: Mapping[tuple[str, str], Cell | None]) -> list[str]:
+        """Which cells of other networks had less width or fewer epochs than the network has by
+        default.
+        """
+        told = []
+        for (row, name), cell in cells.items():
+            if cell is None or row not in MODELS or row.startswith("lgan"):
+                continue
+            usual = default_settings(row, name)
+            if any(cell.settings.get(key, 0) < usual.get(key, 0) for key in ("hidden", "epochs")):
+                own = (f"{word} {cell.settings[key]}" for key, word in BUDGET.items())
+                told.append(f"{row} on {name}: {', '.join(own)}")
+        return [f"Smaller budgets than the model's own: {'; '.join(told)}."] if told else []
 
     def _second_opinion(self) -> Grid:
         rows = []
