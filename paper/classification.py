@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from lgan.train.selection import RULES
-from lgan.zoo import MODELS, KernelSpec
+from lgan.zoo import MODELS, KernelSpec, NetworkSpec
 from paper.ablation import changes_of
 from paper.cells import CHOICE, Cell, chosen_group, measure, measure_rule
 from paper.missing import NO_HOLD_OUT, NOT_RUN
@@ -215,7 +215,8 @@ class Classification:
         """
         told = []
         for (row, name), cell in cells.items():
-            if cell is None or row not in MODELS or row.startswith("lgan"):
+            network = isinstance(MODELS.get(row), NetworkSpec)
+            if cell is None or not network or row.startswith("lgan"):
                 continue
             usual = default_settings(row, name)
             if any(cell.settings.get(key, 0) < usual.get(key, 0) for key in ("hidden", "epochs")):

@@ -139,3 +139,11 @@ def test_changes_of_the_paper_s_layer_are_named(record, folder):
     assert "squashed sums (asinh): lgan on MUTAG" in note
     assert "without AGGR_n (no neighbour pairs): lgan-res on MUTAG" in note
     assert "residual (LGAN-res)" not in note
+
+
+def test_smaller_budgets_than_a_model_s_own_are_named(record, folder):
+    record("a", [4] * 5, config={"epochs": 20})
+    record("b", [4] * 5, model="ppgn", config={"epochs": 20, "batch_size": 10})
+    record("c", [4] * 5, model="wl")
+    [note] = [note for note in _table(folder).grids()[0].notes if "budgets" in note]
+    assert note.endswith("own: ppgn on MUTAG: width 32, epochs 20, batches of 10.")
