@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 from benchmarks.config import BenchConfig
 from benchmarks.peers import pyg_graphs
 from lgan.data import DATASETS, RawGraphs, load_raw, node_features, triangle_pairs
+from lgan.data.columns import Columns
 from lgan.graph import EdgeFeatures, GraphUnion
 from lgan.graph.segments import concat_ranges
 from lgan.nn.readout import Readout
@@ -48,7 +49,7 @@ def load_both(
         edges: The features of the pairs of the set ``[P, d]``; none unless given.
     """
     raw = (
-        replace(triangle_pairs(num_graphs=40, seed=config.seed), name=name)
+        _generated(name, config.seed)
         if config.quick
         else load_raw(name, root=config.root, mirror=config.mirror)
     )
@@ -84,6 +85,13 @@ def sample_graphs(raw: RawGraphs, ids: Tensor) -> tuple[RawGraphs, Tensor]:
     """
     start = raw.node_ptr[ids]
     return raw.select(ids), concat_ranges(start, raw.node_ptr[ids + 1] - start)
+
+
+def _generated(name: str, seed: int) -> RawGraphs:
+    """A few graphs in place of a set, with bonds, as most sets have them."""
+    raw = triangle_pairs(num_graphs=40, seed=seed)
+    bonds = ["single" if pair % 3 else "double" for pair in range(raw.num_pairs)]
+    return replace(raw, name=name, pairs=Columns.of_categories({"label": bonds}))
 
 
 def _features(name: str) -> str:
