@@ -48,6 +48,9 @@ def how_many_at_once(
     at_once = models_at_once(model, rows, drawn_graphs(fold, config.batch_size), budget)
     at_once = together.least(at_once)
     if at_once < models:
+        threads = torch.get_num_threads()
+        if device.type == "cpu" and at_once > threads:  # each takes models of its own
+            at_once -= at_once % threads
         logger.warning(
             "%d models need more than the memory budget of %.1f GiB: training %d at a time.",
             models, budget / 2**30, at_once,
