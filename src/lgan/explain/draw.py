@@ -204,7 +204,12 @@ def _add_colour_bar(picture: Picture, ax: Any, bar_ax: Any = None) -> None:
     if limit == 0:
         return
     colours = require("matplotlib.colors")
-    shades = [picture.scale.colour(score) for score in np.linspace(-limit, limit, 101)]
+    # Where bonds are coloured behind their lines, those of almost no score are left white.
+    least = 0.0 if picture.molecule is None else SEEN * limit
+    shades = [
+        picture.scale.colour(score) if abs(score) >= least else "white"
+        for score in np.linspace(-limit, limit, 101)
+    ]
     shown = require("matplotlib.cm").ScalarMappable(
         colours.Normalize(-limit, limit), colours.ListedColormap(shades)
     )
@@ -213,7 +218,6 @@ def _add_colour_bar(picture: Picture, ax: Any, bar_ax: Any = None) -> None:
     bar = ax.figure.colorbar(shown, orientation="horizontal", **place)
     bar.outline.set_visible(False)
     dashed = "" if picture.molecule is not None else ", dashed"
-    # Where bonds are coloured behind their lines, those of almost no score are left white.
-    zero = "0" if picture.molecule is None else f"0\nwhite: below {SEEN * limit:.1g}"
+    zero = "0" if picture.molecule is None else f"0\nwhite: below {least:.1g}"
     words = (f"−{limit:.3g}\n{picture.blue}{dashed}", zero, f"+{limit:.3g}\n{picture.red}")
     bar.set_ticks([-limit, 0, limit], labels=words, fontsize=8)
