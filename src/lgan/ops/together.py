@@ -49,6 +49,21 @@ def own_part(number: int) -> slice:
     return slice(number * rank() // workers(), number * (rank() + 1) // workers())
 
 
+def balanced_part(work: Tensor) -> slice:
+    """The part of things in a row that this process takes, by the work that each of them is: about
+    as much for every process, and one thing at least, of which there must be enough.
+    """
+    number, parts, work = len(work), workers(), work.double()
+    if parts == 1:
+        return slice(0, number)
+    middle = torch.cumsum(work, 0) - work / 2
+    cuts = [0]
+    for part in range(1, parts):
+        before = int(torch.searchsorted(middle, work.sum() * part / parts))
+        cuts.append(min(max(before, cuts[-1] + 1), number - parts + part))
+    return slice(cuts[rank()], [*cuts, number][rank() + 1])
+
+
 def total(x: Tensor) -> Tensor:
     """The sum of a tensor over all processes, differentiable."""
     if workers() == 1:

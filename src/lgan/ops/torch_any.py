@@ -113,9 +113,12 @@ def norm(
 ) -> Tensor:
     """See :func:`lgan.ops.norm`."""
     w = weight[..., None]
-    rows = total(w.sum(-2, keepdim=True))
+    summed = (w * x).sum(-2, keepdim=True)
+    rows = w.sum(-2, keepdim=True).to(x.dtype).expand(*summed.shape[:-1], 1)
+    both = total(torch.cat([summed, rows], -1))
+    rows = both[..., -1:]
     count = rows.clamp(min=1)
-    mean = total((w * x).sum(-2, keepdim=True)) / count
+    mean = both[..., :-1] / count
     centred = x - mean
     var = total((w * centred.square()).sum(-2, keepdim=True)) / count
     with torch.no_grad():

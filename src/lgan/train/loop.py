@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -195,19 +195,31 @@ def _run_steps(
     """The steps of an epoch, one after another; returns the mean losses ``[K]``."""
     device = seen.device
     loss, scale = torch.zeros(seen.size(0), device=device), scale.to(device)
-    own = [together.own_part(len(ids)) for ids in batches]
-    if any(part.start == part.stop for part in own):
+    if min(map(len, batches)) < together.workers():
         raise ValueError(
             f"A batch must have a graph for each of {together.workers()} processes, got one of "
             f"{min(map(len, batches))}. Choose a larger batch, or fewer processes."
         )
+    work = union.work_per_graph.cpu()
+    own = [together.balanced_part(work[ids]) for ids in batches]
     parts = [ids[part] for ids, part in zip(batches, own, strict=True)]
-    for batch, part in zip(union.batches(parts), own, strict=True):
+    for batch, part, ids in zip(union.batches(parts), own, batches, strict=True):
         batch = batch if device == union.device else batch.to(device)
         weight = None if graph_weight is None else graph_weight[batch.ids]
-        loss += step(batch, seen[:, batch.ids], weight, scale, part.start)
+        whole = None if together.workers() == 1 else _Whole(part.start, ids, seen[:, ids])
+        loss += step(batch, seen[:, batch.ids], weight, scale, whole)
     together.sum_in_place(loss)
     return loss / len(batches)
+
+
+class _Whole(NamedTuple):
+    """A batch that processes share: where the part of this one begins, all its graphs, and which of
+    them every model sees ``[K, B]``.
+    """
+
+    first: int
+    ids: Tensor
+    seen: Tensor
 
 
 def default_metric(union: Graphs) -> str:
@@ -242,23 +254,25 @@ def _step(
     seen: Tensor,
     graph_weight: Tensor | None,
     scale: Tensor,
-    first: int = 0,
+    whole: "_Whole | None" = None,
     half: bool = False,
 ) -> Tensor:
     """One update of all models on the graphs that each may see ``[K, B]``; their losses ``[K]``.
 
-    Where processes share a batch this one has the graphs from ``first`` on, and the losses are its
-    part of them.
+    Where processes share a batch this one has a part of the ``whole``, and the losses are its part
+    of them.
     """
-    if together.workers() > 1:
+    counted = None
+    if whole is not None:
         for module in model.modules():
             if isinstance(module, Dropout):
-                module.first_row = first
+                module.first_row = whole.first
+        counted = objective.counted(objective.y[whole.ids], whole.seen.cpu()).to(seen.device)
     weight = seen.to(optimizer.value.dtype)
     node_weight = weight[:, batch.batch] * batch.multiplicity
     with torch.autocast(batch.ptr.device.type, torch.bfloat16, enabled=half):
         out = model(batch.typed(weight.dtype).weighted(node_weight))
-    loss = objective.loss(out.to(weight.dtype), batch.y, weight, graph_weight)
+    loss = objective.loss(out.to(weight.dtype), batch.y, weight, graph_weight, counted)
     loss.sum().backward()
     together.sum_in_place(optimizer.grad)
     optimizer.step(scale)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from lgan.ops.together import total
 from lgan.task import Metric, TargetScale, Task
 from lgan.train.config import ClassWeight
 
@@ -45,8 +44,17 @@ class Objective:
         weight = None if self.class_weight is None else self.class_weight.to(device)
         return replace(self, scale=scale, class_weight=weight)
 
+    def counted(self, y: Tensor, seen: Tensor) -> Tensor:
+        """Of how many targets that are there every model sees the graph ``[K]``."""
+        return (seen[..., None] * self.task.present(y)).sum((1, 2))
+
     def loss(
-        self, out: Tensor, y: Tensor, seen: Tensor, graph_weight: Tensor | None = None
+        self,
+        out: Tensor,
+        y: Tensor,
+        seen: Tensor,
+        graph_weight: Tensor | None = None,
+        counted: Tensor | None = None,
     ) -> Tensor:
         """The loss of every model ``[K]``: the mean over the targets that are there of the graphs
         it may see, each graph's multiplied by its weight. Where processes share a batch it is the
@@ -59,10 +67,12 @@ class Objective:
             y: Targets of the batch.
             seen: Whether a model may see a graph ``[K, B]``, as numbers.
             graph_weight: Weight of every graph ``[B]``; 1 unless given.
+            counted: Targets of the whole batch, see :meth:`counted`, where this is a part of it.
         """
         each = self.task.loss(out, y, scale=self.scale, class_weight=self.class_weight)
         weight = seen[..., None] * self.task.present(y)  # [K, B, T]
-        weight = weight / total(weight.sum((1, 2), keepdim=True)).clamp(min=1)
+        counted = weight.sum((1, 2)) if counted is None else counted
+        weight = weight / counted[:, None, None].clamp(min=1)
         if graph_weight is not None:
             weight = weight * graph_weight[:, None]
         return (each * weight).sum((1, 2))
