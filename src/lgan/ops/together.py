@@ -53,11 +53,11 @@ def balanced_part(work: Tensor) -> slice:
     """The part of things in a row that this process takes, by the work that each of them is: about
     as much for every process, and one thing at least, of which there must be enough.
     """
-    number, parts, work = len(work), workers(), work.double()
+    number, parts, cuts = len(work), workers(), [0]
     if parts == 1:
         return slice(0, number)
+    work = work.double()
     middle = torch.cumsum(work, 0) - work / 2
-    cuts = [0]
     for part in range(1, parts):
         before = int(torch.searchsorted(middle, work.sum() * part / parts))
         cuts.append(min(max(before, cuts[-1] + 1), number - parts + part))

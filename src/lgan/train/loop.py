@@ -138,7 +138,8 @@ def train_together(
     if graph_weight is not None:
         graph_weight = _checked_weight(graph_weight, union.num_graphs).to(device)
     given = (seen.to(device), step, graph_weight)
-    run: Callable[[Sequence[Tensor], Tensor], Tensor] = partial(_run_steps, union, *given)
+    run: Callable[[Sequence[Tensor], Tensor], Tensor]
+    run = partial(_run_steps, union, objective, *given)
     resident = isinstance(union, GraphUnion) and union.device.type != "cpu"
     if captured and resident and together.workers() == 1:
         assert isinstance(union, GraphUnion)
@@ -186,6 +187,7 @@ def train_together(
 
 def _run_steps(
     union: Graphs,
+    objective: Objective,
     seen: Tensor,
     step: Step,
     graph_weight: Tensor | None,
@@ -200,26 +202,28 @@ def _run_steps(
             f"A batch must have a graph for each of {together.workers()} processes, got one of "
             f"{min(map(len, batches))}. Choose a larger batch, or fewer processes."
         )
-    work = union.work_per_graph.cpu()
+    work, on_host = union.work_per_graph.cpu(), seen.cpu()
     own = [together.balanced_part(work[ids]) for ids in batches]
     parts = [ids[part] for ids, part in zip(batches, own, strict=True)]
     for batch, part, ids in zip(union.batches(parts), own, batches, strict=True):
         batch = batch if device == union.device else batch.to(device)
         weight = None if graph_weight is None else graph_weight[batch.ids]
-        whole = None if together.workers() == 1 else _Whole(part.start, ids, seen[:, ids])
+        whole = None
+        if together.workers() > 1:
+            counted = objective.counted(objective.y[ids], on_host[:, ids])
+            whole = _Whole(part.start, counted.to(device))
         loss += step(batch, seen[:, batch.ids], weight, scale, whole)
     together.sum_in_place(loss)
     return loss / len(batches)
 
 
 class _Whole(NamedTuple):
-    """A batch that processes share: where the part of this one begins, all its graphs, and which of
-    them every model sees ``[K, B]``.
+    """A batch that processes share: where the part of this one begins, and how many targets every
+    model sees in all of it ``[K]``.
     """
 
     first: int
-    ids: Tensor
-    seen: Tensor
+    counted: Tensor
 
 
 def default_metric(union: Graphs) -> str:
@@ -262,16 +266,15 @@ def _step(
     Where processes share a batch this one has a part of the ``whole``, and the losses are its part
     of them.
     """
-    counted = None
     if whole is not None:
         for module in model.modules():
             if isinstance(module, Dropout):
                 module.first_row = whole.first
-        counted = objective.counted(objective.y[whole.ids], whole.seen.cpu()).to(seen.device)
     weight = seen.to(optimizer.value.dtype)
     node_weight = weight[:, batch.batch] * batch.multiplicity
     with torch.autocast(batch.ptr.device.type, torch.bfloat16, enabled=half):
         out = model(batch.typed(weight.dtype).weighted(node_weight))
+    counted = None if whole is None else whole.counted
     loss = objective.loss(out.to(weight.dtype), batch.y, weight, graph_weight, counted)
     loss.sum().backward()
     together.sum_in_place(optimizer.grad)
