@@ -70,14 +70,15 @@ class _Bench:
                 )
         return path
 
-    def work(self, task: str, *words: object, processes: int = 1) -> Measured:
+    def work(self, task: str, *words: object, processes: int = 1, watch: bool = True) -> Measured:
         """A task of :mod:`benchmarks.scale_work`, by one process or by several under torchrun."""
         self.config.progress(f"{task} {' '.join(Path(str(word)).name for word in words)}")
         start = [sys.executable]
         if processes > 1:
             start += ["-m", "torch.distributed.run", "--standalone"]
             start += [f"--nproc-per-node={processes}"]
-        return measured([*start, "-m", "benchmarks.scale_work", task, *map(str, words)])
+        command = [*start, "-m", "benchmarks.scale_work", task, *map(str, words)]
+        return measured(command, watch=watch)
 
     def preparing(self) -> list[Row]:
         """What a graph and a shard cost to make and to read; memory; and many processes."""
@@ -164,7 +165,9 @@ class _Bench:
         for _ in range(1 if self.config.quick else TURNS):
             for case, runs in found.items():
                 words = (self.folder / case.size, case.norm, case.window, self.device)
-                runs.append(self.work("epoch", *words, processes=case.processes))
+                # Of two processes beside one nothing is told but the time.
+                watch = case.size != "once"
+                runs.append(self.work("epoch", *words, processes=case.processes, watch=watch))
         return {
             case: sorted(runs, key=lambda run: run.told["seconds"])[len(runs) // 2]
             for case, runs in found.items()

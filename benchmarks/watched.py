@@ -36,12 +36,13 @@ def peer_python() -> str | None:
     return os.environ.get(PEER_PYTHON) or None
 
 
-def measured(command: list[str], *, library: bool = True) -> Measured:
+def measured(command: list[str], *, library: bool = True, watch: bool = True) -> Measured:
     """Run a command, and watch the memory of it and its children.
 
     Args:
         command: The command; where its last line is JSON, that is what it tells.
         library: Let it import this library and its benchmarks.
+        watch: Look at its memory, which takes time from it where it has all cores; 0 otherwise.
     """
     paths = [str(HERE.parent), os.environ.get("PYTHONPATH", "")] if library else []
     env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
@@ -54,7 +55,7 @@ def measured(command: list[str], *, library: bool = True) -> Measured:
         process = subprocess.Popen(command, env=env, stdout=out, stderr=err)
         peak = 0
         while process.poll() is None:
-            peak = max(peak, _tree_memory(process.pid))
+            peak = max(peak, _tree_memory(process.pid) if watch else 0)
             time.sleep(SAMPLE_EVERY)
         seconds = time.perf_counter() - begin
         out.seek(0)
