@@ -18,7 +18,7 @@ def test_caption_tells_prediction_truth_and_what_all_edges_do():
     assert shown.picture.title == "x"
     assert shown.picture.caption == (
         "predicted triangles (90%), is hexagons\n"
-        "log-odds for hexagons: +0.00 by nodes alone + 1.00 by edges = +1.00"
+        "log-odds for hexagons: +0.00 by nodes + 1.00 by edges = +1.00"
     )
     assert shown.mistaken
     assert shown.probability == pytest.approx(0.9)
@@ -30,7 +30,7 @@ def test_a_number_comes_with_its_interval_and_its_name():
     shown = GalleryItem.of(scores, ("logS",), name="x", interval=(-1.0, 0.25))
     assert shown.picture.caption == (
         "predicted −0.5 (90 % interval −1 to 0.25)\n"
-        "logS: +0.00 by nodes alone + 1.00 by edges = +1.00"
+        "logS: +0.00 by nodes + 1.00 by edges = +1.00"
     )
 
 

@@ -101,7 +101,7 @@ def test_report_tells_accuracy_counts_scores_and_how_it_was_made(report):
     assert html.count("✗ wrong") == 1
     assert html.count("✓ right") == 1
     assert '<th scope="row">0–1</th><td>+4.0000</td>' in html
-    assert "log-odds for tri&lt;angles&gt;: +0.00 by nodes alone + 4.00 by edges = +4.00" in html
+    assert "log-odds for tri&lt;angles&gt;: +0.00 by nodes + 4.00 by edges = +4.00" in html
     assert "<code>lgan explain x</code>" in html
     assert "<td>0.10%</td><td>32</td><td>0–1</td><td>+4.0000</td>" in html
     assert ">10</td>" in html

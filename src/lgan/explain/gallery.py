@@ -69,7 +69,7 @@ class GalleryItem:
         """What all edges together do: red ones may be too few to turn a prediction."""
         start, end = self.attribution.baseline_output, self.attribution.output
         start, end = round(start, 2), round(end, 2)  # so that what is shown adds up
-        alone, parts = ("nodes", "edges") if self.picture.molecule is None else ("atoms", "bonds")
+        nodes, edges = ("nodes", "edges") if self.picture.molecule is None else ("atoms", "bonds")
         names = {"log-odds": f"log-odds {self.picture.red}"}
         if self.is_number:
             names["number"] = self.classes[self.attribution.target]
@@ -77,7 +77,7 @@ class GalleryItem:
             names["log-odds"] += f" against {self.classes[self.attribution.against]}"
         of = names.get(self.attribution.of, "output")
         sign = "−" if end < start else "+"
-        said = f"{start:+.2f} by {alone} alone {sign} {abs(end - start):.2f} by {parts}"
+        said = f"{start:+.2f} by {nodes} {sign} {abs(end - start):.2f} by {edges}"
         return f"{of}: {f'{said} = {end:+.2f}'.replace('-', '−')}"
 
     @property
