@@ -47,7 +47,7 @@ def _bytes_of_models(union: GraphUnion, build: Callable, models: int) -> int:
 
 
 @pytest.mark.usefixtures("float64")
-@pytest.mark.parametrize(("at_once", "groups"), [(3, 2), (1, 4)])
+@pytest.mark.parametrize(("at_once", "groups"), [(2, 2), (1, 4)])
 def test_small_memory_budget_trains_in_groups_with_the_same_result(
     at_once, groups, union, factory, caplog, tmp_path
 ):
