@@ -24,6 +24,15 @@ def test_tables_are_up_to_date(document):
     assert tables.refreshed(text) == text, "run `make docs`"
 
 
+def test_the_picture_of_speed_is_what_the_records_say():
+    drawings = pytest.importorskip("docs.drawings", reason="pictures need matplotlib")
+    picture = (ROOT / "docs" / "pictures" / "speed.svg").read_text()
+    for label, *where in drawings.FASTER:
+        times = drawings.times_faster(*where)
+        shown = f"{times:.1f}×" if times < 10 else f"{times:.0f}×"
+        assert shown in picture, f"{label} is {shown}: run `make docs`"
+
+
 def test_documents_have_tables_at_all():
     found = [name for d in tables.DOCUMENTS for name, _ in tables.BLOCK.findall(d.read_text())]
     assert {"lgan table classification", "lgan table ablation", "lgan table speed"} <= set(found)

@@ -29,8 +29,7 @@ def test_a_number_comes_with_its_interval_and_its_name():
     scores = replace(made(3, [(0, 1)], [1.0], prediction=(-0.5,), target=0), of="number")
     shown = GalleryItem.of(scores, ("logS",), name="x", interval=(-1.0, 0.25))
     assert shown.picture.caption == (
-        "predicted −0.5 (90 % interval −1 to 0.25)\n"
-        "logS: +0.00 by nodes + 1.00 by edges = +1.00"
+        "predicted −0.5 (90 % interval −1 to 0.25)\nlogS: +0.00 by nodes + 1.00 by edges = +1.00"
     )
 
 
