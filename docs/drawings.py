@@ -233,6 +233,7 @@ def speed() -> None:
 
 
 def times_faster(benchmark: str, case: str, peer: str) -> float:
+    """The time of a peer over ours, from the record."""
     for row in Record.load(ROOT / "results" / "bench" / f"{benchmark}.json").rows:
         if row.name == case and row.peer.startswith(peer) and row.peer_seconds is not None:
             return row.peer_seconds / row.seconds
