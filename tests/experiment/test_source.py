@@ -1,10 +1,8 @@
 import networkx as nx
 import pytest
-import torch
 
 from lgan.data import load_raw
 from lgan.experiment import UNLABELLED, ReadSource, settings_for, with_data_options
-from lgan.experiment import source as source_module
 
 
 def graphs(label):
@@ -40,12 +38,3 @@ def test_what_is_given_stays_where_nodes_tell_no_more_than_their_degree():
     assert options("lgan-code")[0]["code_map"] == "linear"
     assert options(recipe="paper")[0]["pair_code"] == "none"
     assert "pair_code" not in options("gin")[0]
-
-
-def test_beside_a_gpu_more_shards_are_in_memory(monkeypatch):
-    free = {"cuda": 100 << 30, "cpu": 40 << 30}
-    monkeypatch.setattr(source_module, "free_memory", lambda device: free[device.type])
-    assert source_module.window_bytes(torch.device("cpu")) == 512 << 20
-    assert source_module.window_bytes(torch.device("cuda")) == 10 << 30  # main memory is less
-    free["cuda"] = 1 << 30
-    assert source_module.window_bytes(torch.device("cuda")) == 512 << 20

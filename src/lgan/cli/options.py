@@ -173,10 +173,7 @@ Workers = Annotated[
 Window = Annotated[
     int | None,
     typer.Option(
-        min=1,
-        metavar="N",
-        help="Shards in memory and shuffled together.",
-        show_default="512 MiB, or a quarter of a GPU's memory",
+        min=1, metavar="N", help="Shards in memory and shuffled together.", show_default="512 MiB"
     ),
 ]
 ShardFolder = Annotated[

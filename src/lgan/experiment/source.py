@@ -21,14 +21,12 @@ from lgan.predictor.neighbours import training_molecules
 from lgan.task import TargetScale
 from lgan.train import OUTSIDE, TrainedEnsemble
 from lgan.train.checkpoint import Checkpoint
-from lgan.train.memory import free_memory
 from lgan.train.out_of_fold import OutOfFold
 from lgan.train.result import rounded
 from lgan.train.stack import unstack
 
 # What of shards is in memory at once unless said otherwise; twice that while the next is read.
-# Beside a GPU, which trains much faster on what it holds, the share of free memory that it may be.
-WINDOW_BYTES, WINDOW_SHARE = 512 << 20, 4
+WINDOW_BYTES = 512 << 20
 # Molecules in shards up to which a model keeps fingerprints of those it is trained on.
 MOST_MOLECULES = 100_000
 
@@ -82,7 +80,7 @@ class ReadSource:
         """Read a source for the network of some settings.
 
         Of shards only a ``window`` of so many may be in memory; unless given as many as take
-        512 MiB, or a quarter of the free memory of a GPU.
+        512 MiB.
         """
         if is_shards(source):
             return _of_shards(settings, Shards.open(source), reading, window, device)
@@ -226,7 +224,7 @@ def _of_shards(
             "or train on the table itself."
         )
     if window is None:
-        window = max(1, len(shards) * window_bytes(torch.device(device)) // shards.nbytes)
+        window = max(1, len(shards) * WINDOW_BYTES // shards.nbytes)
     union: Graphs
     if window >= len(shards):
         union = checked_and_placed(shards.union(), settings, device)
@@ -241,14 +239,6 @@ def _of_shards(
     if shards.num_graphs > MOST_MOLECULES:
         rows = replace(rows, structures=None)
     return ReadSource(rows, shards.encoder, union, shards.counts["unlabelled"], shards)
-
-
-def window_bytes(device: torch.device) -> int:
-    """What of shards is in memory at once unless said otherwise."""
-    if device.type == "cpu":
-        return WINDOW_BYTES
-    free = min(free_memory(device), free_memory(torch.device("cpu")))
-    return max(WINDOW_BYTES, free // WINDOW_SHARE)
 
 
 def _read(
