@@ -46,11 +46,11 @@ def how_many_at_once(
     rows = torch.diff(union.node_ptr).cpu() if rows is None else rows
     budget = config.budget_on(device)
     at_once = models_at_once(model, rows, drawn_graphs(fold, config.batch_size), budget)
+    threads = torch.get_num_threads()
+    if device.type == "cpu" and threads < at_once < models:  # each takes models of its own
+        at_once -= at_once % threads
     at_once = together.least(at_once)
     if at_once < models:
-        threads = torch.get_num_threads()
-        if device.type == "cpu" and at_once > threads:  # each takes models of its own
-            at_once -= at_once % threads
         logger.warning(
             "%d models need more than the memory budget of %.1f GiB: training %d at a time.",
             models, budget / 2**30, at_once,
