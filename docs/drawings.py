@@ -222,14 +222,17 @@ def speed() -> None:
     _, ax = plt.subplots(figsize=(7, 2.9))
     for place, (_, times) in enumerate(found):
         ax.barh(place, times, color=BLUE, height=0.55)
-        ax.text(
-            times * 1.08, place, f"{times:.1f}×" if times < 10 else f"{times:.0f}×", va="center"
-        )
+        ax.text(times * 1.08, place, shown(times), va="center")
     ax.set_yticks(range(len(found)), [label for label, _ in found])
     ax.set_xscale("log")
     ax.set_xlim(1, 400)
     ax.set_xlabel("times faster, two CPU cores")
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def shown(times: float) -> str:
+    """How often faster, as a bar says it."""
+    return f"{times:.1f}×" if times < 10 else f"{times:.0f}×"
 
 
 def times_faster(benchmark: str, case: str, peer: str) -> float:
