@@ -57,3 +57,27 @@ def labelled() -> list[nx.Graph]:
     for graph in graphs:
         nx.set_node_attributes(graph, {v: int(random.integers(3)) for v in graph}, "label")
     return graphs
+
+
+@pytest.fixture
+def with_twins(labelled: list[nx.Graph]) -> list[nx.Graph]:
+    """The smaller of these graphs with a clique of one to three twins in place of every node, and
+    numbered at random.
+    """
+    random, graphs = np.random.default_rng(9), []
+    for graph in (graph for graph in labelled if len(graph) <= 5):
+        grown = nx.Graph()
+        for node, label in graph.nodes(data="label"):
+            twins = [(node, i) for i in range(int(random.integers(1, 4)))]
+            grown.add_nodes_from(twins, label=label)
+            grown.add_edges_from((a, b) for a in twins for b in twins if a < b)
+        for u, v in graph.edges:
+            of_u, of_v = ([twin for twin in grown if twin[0] == node] for node in (u, v))
+            grown.add_edges_from((a, b) for a in of_u for b in of_v)
+        nodes = list(grown)
+        numbered = nx.Graph()
+        for place in random.permutation(len(nodes)).tolist():
+            numbered.add_node(nodes[place], label=grown.nodes[nodes[place]]["label"])
+        numbered.add_edges_from(grown.edges)
+        graphs.append(numbered)
+    return graphs

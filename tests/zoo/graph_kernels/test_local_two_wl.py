@@ -69,6 +69,13 @@ def test_agrees_with_the_definition(raw_of, labelled, rounds, plus):
     np.testing.assert_allclose(ours, _slow(small, rounds, plus), rtol=1e-13)
 
 
+@pytest.mark.parametrize("plus", [False, True])
+@pytest.mark.parametrize("rounds", [0, 1, 3])
+def test_twins_count_as_often_as_there_are(raw_of, with_twins, rounds, plus):
+    ours = local_two_wl(*raw_of(with_twins), rounds=rounds, plus=plus).matrices[-1]
+    np.testing.assert_allclose(ours, _slow(with_twins, rounds, plus), rtol=1e-13)
+
+
 def test_separates_all_graphs_of_up_to_six_nodes_in_one_round(raw_of):
     gram = local_two_wl(*raw_of(ATLAS), rounds=1).matrices[-1]
     order = np.array([len(graph) for graph in ATLAS])
@@ -127,5 +134,5 @@ def test_plus_counts_what_is_not_adjacent(raw_of):
 
 def test_too_many_neighbours_are_refused_with_their_number(raw_of, monkeypatch):
     monkeypatch.setattr(MODULE, "LARGEST", 10)
-    with pytest.raises(ValueError, match=r"would read 72 local neighbours.*limit is 10"):
+    with pytest.raises(ValueError, match=r"would read 108 local neighbours.*limit is 10"):
         local_two_wl(*raw_of([nx.cycle_graph(6)]))

@@ -8,12 +8,12 @@ from torch import Tensor
 
 from lgan.data.raw import RawGraphs
 from lgan.graph.interning import Colours, Rows, intern_multisets, intern_tuples
-from lgan.wl.graphs import LabelledGraphs
-from lgan.wl.tuples import TupleSpace
+from lgan.wl.refinement import Colouring
 from lgan.zoo.graph_kernels.gram import Grams, Progress, check_labels, refinement_grams
+from lgan.zoo.graph_kernels.twin_graphs import TwinGraphs
 
-# Neighbours of all pairs together; each takes about 30 bytes while the rows are laid out.
-LARGEST = 1 << 27
+# Neighbours of all pairs together, 4 bytes each.
+LARGEST = 1 << 29
 
 
 def local_two_wl(
@@ -51,19 +51,20 @@ def local_two_wl(
         progress: Called with the fraction done.
 
     Raises:
-        ValueError: Where all pairs together see more than ``2^27`` pairs: ``n · 2m`` for a graph
-            of ``n`` nodes and ``m`` edges.
+        ValueError: Where all pairs together see more than ``2^29`` pairs: ``n (2m + n)`` for a
+            graph of ``n`` classes of true twins with ``m`` edges between them.
     """
     initial = check_labels(labels, raw.num_nodes)
-    entries = local_entries(raw)
+    # With `plus`, what a pair sees of itself would tell more than its colour does: a pair may
+    # then not be among those it sees, and with twins merged it is.
+    graphs = TwinGraphs.of(raw, initial, merged=not plus)
+    entries = local_entries(graphs)
     if entries > LARGEST:
         raise ValueError(
             f"The kernel 'delta-2-lwl' would read {entries:,} local neighbours of node pairs for "
             f"{raw.name}, the limit is {LARGEST:,}. Choose 'wl' or '2-wl', or a smaller set."
         )
-    graphs = LabelledGraphs.build(raw.node_ptr.numpy(), raw.pair_index, initial)
-    space = TupleSpace(graphs, 2)
-    pairs = _Pairs.of(space)
+    pairs = _Pairs.of(graphs, itself=not plus)
 
     def seen(colour: Colours) -> Colours:
         """What ``(u, v)`` sees when ``u`` is replaced."""
@@ -77,50 +78,63 @@ def local_two_wl(
         turned = seen(colour[pairs.turned])[pairs.turned]
         return intern_tuples(colour, seen(colour), turned)
 
-    colouring = space.colouring(space.isomorphism_types(), step)
+    colouring = Colouring(pairs.types, step, pairs.ptr, weight=pairs.number)
     return refinement_grams(colouring, rounds, progress)
 
 
-def local_entries(raw: RawGraphs) -> int:
-    """How many neighbours all pairs have when their first node is replaced: Σ n · 2m."""
-    size = np.diff(raw.node_ptr.numpy())
-    pair_ptr = np.searchsorted(raw.pair_index[0].numpy(), raw.node_ptr.numpy())
-    return int((size * 2 * np.diff(pair_ptr)).sum())
+def local_entries(graphs: TwinGraphs) -> int:
+    """How many neighbours all pairs have when their first node is replaced, themselves among
+    them: Σ n · (2m + n).
+    """
+    seen = np.concatenate([[0], np.cumsum(graphs.degree)])
+    return int((np.diff(graphs.ptr) * np.diff(seen[graphs.ptr])).sum())
 
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """All ordered pairs of nodes, in the order of :class:`TupleSpace`.
+    """All ordered pairs of nodes, where pairs that twins can be exchanged for are one.
+
+    For classes ``a ≠ b`` there is one pair ``(a, b)``, for a class one of a node with itself, and
+    one of two different nodes where it has two.
 
     Attributes:
-        rows: The pairs ``(w, v)``, ``w ∈ N(u)``, for every pair ``(u, v)``.
+        ptr: Where the pairs of each graph begin ``[G + 1]``.
+        types: The isomorphism type of every pair ``[T]``.
+        rows: The pairs ``(w, v)`` for every pair ``(u, v)``, where ``w`` is a neighbour of ``u``
+            or ``u`` itself: its colour is known anyway, and twins see the same with it.
         turned: The pair ``(v, u)`` for every pair ``(u, v)`` ``[T]``.
-        second: The node ``v`` for every pair ``(u, v)`` ``[T]``.
+        second: The class of ``v`` for every pair ``(u, v)`` ``[T]``.
+        number: How many pairs of nodes each stands for ``[T]``.
     """
 
+    ptr: NDArray[np.int64]
+    types: Colours
     rows: Rows
     turned: NDArray[np.int64]
     second: NDArray[np.int64]
+    number: NDArray[np.int64]
 
     @staticmethod
-    def of(space: TupleSpace) -> "_Pairs":
-        graphs = space.graphs
-        u, v = graphs.pairs
-        num_nodes = graphs.num_nodes
-        start = graphs.node_ptr[:-1]
-        size = np.diff(graphs.node_ptr)
-        n, first_node = np.repeat(size, size), np.repeat(start, size)  # of every node's graph
-        block = np.repeat(space.ptr[:-1], size) + (np.arange(num_nodes) - first_node) * n
-        # The pairs (u, ·) of a node u are `block[u] … block[u] + n - 1`.
-        first = np.repeat(np.arange(num_nodes), n)
-        place = np.arange(first.size) - block[first]
-        second = first_node[first] + place
-        turned = block[second] + first - first_node[first]
+    def of(graphs: TwinGraphs, *, itself: bool) -> "_Pairs":
+        from lgan.zoo.graph_kernels.local_two_wl_numba import EQUAL, pairs_of_classes, seen_pairs
 
-        near = Rows.grouped(np.concatenate([u, v]), np.concatenate([v, u]), num_nodes)
-        assert near.source is not None
-        degree = np.diff(near.ptr)[first]  # [T]
-        ptr = np.concatenate([[0], np.cumsum(degree)])
-        entry = np.arange(int(ptr[-1])) - np.repeat(ptr[:-1] - near.ptr[first], degree)
-        source = block[near.source[entry]] + np.repeat(place, degree)
-        return _Pairs(Rows(ptr, source), turned, second)
+        classes, several = np.diff(graphs.ptr), graphs.size > 1
+        before = np.concatenate([[0], np.cumsum(several)])  # classes of several nodes
+        ptr = np.concatenate([[0], np.cumsum(classes**2)]) + before[graphs.ptr]
+        last = np.repeat(ptr[1:] - before[graphs.ptr[1:]], classes)
+        twins = np.where(several, last + before[:-1], -1)
+        place = (graphs.ptr, ptr, twins, graphs.near.ptr, graphs.near.source)
+        first, second, kind, turned = pairs_of_classes(*place)
+        row_ptr, source = seen_pairs(*place, first, second, itself)
+        size = graphs.size
+        same = first == second
+        # Of the pairs (·, v) with one v, and in all.
+        weight = np.where(same, np.where(kind == EQUAL, 1, size[first] - 1), size[first])
+        return _Pairs(
+            ptr=ptr,
+            types=intern_tuples(graphs.labels[first], graphs.labels[second], kind),
+            rows=Rows(row_ptr, source, weight),
+            turned=turned,
+            second=second,
+            number=weight * size[second],
+        )

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from lgan.data.raw import RawGraphs
-from lgan.graph.interning import Rows
 from lgan.zoo.graph_kernels.gram import Grams, Progress, check_labels, normalised
+from lgan.zoo.graph_kernels.twin_graphs import TwinGraphs
 
 # Additions of one step of the walks on all product graphs; a core does about 10^9 a second.
 LARGEST = 1 << 36
@@ -50,22 +50,21 @@ def random_walk(
     """
     from lgan.zoo.graph_kernels.random_walk_numba import walk_row
 
-    category = check_labels(labels, raw.num_nodes)
-    work = product_work(raw)
+    graphs = TwinGraphs.of(raw, check_labels(labels, raw.num_nodes))
+    work = product_work(graphs)
     if work > LARGEST:
         raise ValueError(
             f"The kernel 'rw' would take {work:,} additions a step on all product graphs of "
             f"{raw.name}, the limit is {LARGEST:,}. Choose 'sp' or 'wl', or a smaller set."
         )
-    u, v = raw.pair_index.numpy()
-    near = Rows.grouped(np.concatenate([u, v]), np.concatenate([v, u]), raw.num_nodes)
-    largest = int(np.diff(near.ptr).max(initial=0))
+    largest = int(np.bincount(raw.pair_index.flatten().numpy()).max(initial=0))
     decay = _decay(decay, largest)
-    node_ptr, number = raw.node_ptr.numpy(), raw.num_graphs
+    number, near = raw.num_graphs, graphs.near
+    of_classes = (graphs.ptr, graphs.size, graphs.labels, near.ptr, near.source)
     gram = np.zeros((number, number))
 
     def fill(g: int) -> None:
-        walk_row(g, node_ptr, near.ptr, near.source, category, decay, TOLERANCE, gram[g])
+        walk_row(g, *of_classes, decay, TOLERANCE, gram[g])
 
     with ThreadPoolExecutor(torch.get_num_threads()) as pool:
         for g, _ in enumerate(pool.map(fill, range(number))):
@@ -75,9 +74,13 @@ def random_walk(
     return Grams(({"decay": decay},), normalised(gram)[None])
 
 
-def product_work(raw: RawGraphs) -> int:
-    """Additions of one step of the walks on all product graphs: nodes times edges, twice."""
-    return raw.num_nodes * 2 * raw.num_pairs
+def product_work(graphs: TwinGraphs) -> int:
+    """Additions of one step of the walks on all product graphs: for every label, its classes
+    times what those see.
+    """
+    label = np.unique(graphs.labels, return_inverse=True)[1]
+    seen = np.bincount(label, weights=graphs.degree)
+    return int(np.bincount(label) @ seen)
 
 
 def _decay(decay: float | None, largest_degree: int) -> float:
