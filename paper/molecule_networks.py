@@ -89,8 +89,7 @@ def networks(
     for splits, seed in programs:
         parts = [data.parts[split, one] for one in splits]
         inside = sum(int((part != TEST).sum()) for part in parts) // len(parts)
-        own = settings.with_seed(seed)
-        own = with_data_options(replace(own, training=own.training.sized(inside)), union)
+        own = with_data_options(settings.with_seed(seed), union, graphs=inside)
         build: Callable[[], nn.Module] = factory(own, union)
         captured = network_spec(network.zoo).captured
         about = own.about()

@@ -10,6 +10,7 @@ base, two members each; the second compares changes of the recipe with it, four 
 """
 
 import argparse
+import csv
 import json
 import time
 from collections.abc import Iterator
@@ -18,12 +19,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import numpy as np
 import torch
 
 from benchmarks.record import json_lines
 from lgan._version import __version__
 from lgan.data import Encoder, load_raw
 from lgan.data.cache import load_tensors, save_tensors
+from lgan.data.raw import RawGraphs
 from lgan.data.split_words import Split
 from lgan.graph import GraphUnion
 from lgan.nn import LGAN
@@ -57,7 +60,10 @@ SUITE = {
     "BBBP-scaffold": ("BBBP.csv", "scaffold"),
     "ClinTox": ("ClinTox.csv", "random"),
     "triangles": ("triangles", "stratified"),
+    "properties": ("HIV.csv", "random"),
 }
+# Rows of HIV.csv, drawn with seed 0, whose computed logP and QED are the targets.
+PROPERTIES = 4000
 CODES = ("none", "rings", "full")
 DENSE = ("IMDB-BINARY", "IMDB-MULTI")
 # Where every choice begins. Settings of the network first, then those of the training.
@@ -132,6 +138,8 @@ CHANGES: dict[str, dict[str, Any]] = {
     "squashed read-out, squash": {"readout": "squashed+mean+max", "squash": True},
     "dropout 0.2": {"dropout": 0.2},
     "decay 0.05": {"weight_decay": 0.05},
+    "batches of 64": {"batch_size": 64},
+    "two maps behind, batches of 64": {"head_layers": 2, "batch_size": 64},
     "gin, lr 0.0007": {"model": "gin", "lr": 0.0007},
 }  # fmt: skip
 CHOICES |= {f"recipe, {name}": {**CHOICES["recipe"], **change} for name, change in CHANGES.items()}
@@ -143,7 +151,11 @@ def prepare(molecules: Path, folder: Path, sets: list[str]) -> None:
     for name in sets:
         source, split = SUITE[name]
         path = molecules / source
-        raw = load_raw(path if path.exists() else source, targets="all" if path.exists() else None)
+        if name == "properties":
+            raw = _properties(path)
+        else:
+            own = path.exists()
+            raw = load_raw(path if own else source, targets="all" if own else None)
         encoder = Encoder.fit(raw)
         assert encoder.task is not None
         fold = Split.parse(split).folds(raw, encoder.task, FOLDS, 0)
@@ -156,6 +168,26 @@ def prepare(molecules: Path, folder: Path, sets: list[str]) -> None:
                 tensors = {**union.tensors(), "fold": fold}
                 save_tensors(folder / _file(name, code if compress else "plain"), tensors, about)
         print(name, union, flush=True)
+
+
+def _properties(path: Path) -> RawGraphs:
+    """Molecules with what RDKit computes of them: many, and numbers."""
+    from rdkit.Chem import MolFromSmiles
+    from rdkit.Chem.QED import qed
+    from rdkit.Chem.rdMolDescriptors import CalcCrippenDescriptors
+
+    with path.open(newline="") as file:
+        smiles = [row["smiles"] for row in csv.DictReader(file)]
+    chosen = np.random.default_rng(0).permutation(len(smiles))[:PROPERTIES].tolist()
+    read = [(smiles[row], MolFromSmiles(smiles[row])) for row in chosen]
+    kept = [(text, molecule) for text, molecule in read if molecule is not None]
+    return load_raw(
+        [text for text, _ in kept],
+        targets={
+            "logp": [CalcCrippenDescriptors(molecule)[0] for _, molecule in kept],
+            "qed": [qed(molecule) for _, molecule in kept],
+        },
+    )
 
 
 def run(

@@ -2,7 +2,7 @@ import networkx as nx
 import pytest
 
 from lgan.data import load_raw
-from lgan.experiment import UNLABELLED, ReadSource, settings_for, with_data_options
+from lgan.experiment import LARGER_FROM, UNLABELLED, ReadSource, settings_for, with_data_options
 
 
 def graphs(label):
@@ -38,3 +38,22 @@ def test_what_is_given_stays_where_nodes_tell_no_more_than_their_degree():
     assert options("lgan-code")[0]["code_map"] == "linear"
     assert options(recipe="paper")[0]["pair_code"] == "none"
     assert "pair_code" not in options("gin")[0]
+
+
+def test_two_maps_stand_behind_the_read_out_where_graphs_are_many():
+    settings = settings_for("lgan", "")
+    reading = {"node_features": ["label"], "targets": {"class": [0, 1] * 6}}
+    source = {
+        name: ReadSource.of_graphs(settings, load_raw(graphs(label), **reading), "binary").union
+        for name, label in {"many": lambda _, node: node % 3, "degree": lambda *_: "a"}.items()
+    }
+
+    def maps(name, number, settings=settings):
+        chosen = with_data_options(settings, source[name], graphs=number)
+        assert with_data_options(chosen, source[name]).options == chosen.options  # decided once
+        return chosen.options["head_layers"]
+
+    assert [maps("many", n) for n in (None, LARGER_FROM - 1, LARGER_FROM)] == [1, 1, 2]
+    assert maps("degree", LARGER_FROM) == 1
+    assert maps("many", LARGER_FROM, settings_for("lgan", "", head_layers=1)) == 1
+    assert maps("many", LARGER_FROM, settings_for("lgan", "", recipe="paper")) == 1

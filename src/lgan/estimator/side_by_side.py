@@ -1,6 +1,5 @@
 """Cross-validation of estimators: the members of all folds train as one program."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -51,8 +50,7 @@ def fit_side_by_side(
         fold[graphs] = models[0]._folds(union, seed, graphs=graphs)
         folds.append(fold)
     mean = round(sum(len(part) for part in parts) / len(parts))
-    settings = replace(settings, training=settings.training.sized(mean))
-    settings = with_data_options(settings, union)
+    settings = with_data_options(settings, union, graphs=mean)
     with models[0]._threads():
         trained = train_ensembles(
             factory(settings, union), union, folds, config=settings.training,

@@ -1,7 +1,7 @@
 """Experiments by name: a model on a data set, with all settings resolved."""
 
 from lgan.experiment.reading import Reading
-from lgan.experiment.recipes import RECIPES, UNLABELLED
+from lgan.experiment.recipes import LARGER, LARGER_FROM, RECIPES, UNLABELLED
 from lgan.experiment.run import (
     factory,
     network_spec,
@@ -15,6 +15,8 @@ from lgan.experiment.settings import Settings, default_options, settings_for
 from lgan.experiment.source import ReadSource, prepare, stored_model
 
 __all__ = [
+    "LARGER",
+    "LARGER_FROM",
     "RECIPES",
     "UNLABELLED",
     "ReadSource",

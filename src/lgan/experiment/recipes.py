@@ -6,7 +6,8 @@ all sets, not on one. ``paper`` is the protocol of the published tables: that of
 settings that were searched on the registered sets.
 
 Where nodes tell no more than their degree, structure is all there is to learn from: the recipe
-``default`` then has the options of :data:`UNLABELLED` too.
+``default`` then has the options of :data:`UNLABELLED` too. Others have those of :data:`LARGER` from
+:data:`LARGER_FROM` graphs on.
 """
 
 from typing import Any
@@ -34,3 +35,5 @@ RECIPES: dict[str, dict[str, Any]] = {
     "paper": {"hidden": 32, "num_layers": 4, "dropout": 0.0, "edge_features": "none"},
 }
 UNLABELLED: dict[str, Any] = {"pair_code": "full", "code_map": "spline", "squash": True}
+LARGER: dict[str, Any] = {"head_layers": 2}
+LARGER_FROM = 800

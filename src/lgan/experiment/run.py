@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from lgan.data import RawGraphs, node_features
 from lgan.data.sharded_union import Graphs
+from lgan.experiment.recipes import LARGER_FROM
 from lgan.experiment.settings import Settings
 from lgan.graph import GraphUnion
 from lgan.train import CVResult, OnEpoch, Variant, cross_validate_variants
@@ -87,12 +88,26 @@ def factory(settings: Settings, union: Graphs) -> Callable[[], nn.Module]:
     return variant(settings, union).factory
 
 
-def with_data_options(settings: Settings, union: Graphs) -> Settings:
-    """The same settings with the options that the data set decides, where they were not given."""
-    settings = replace(settings, training=settings.training.sized(union.num_graphs))
-    if settings.unlabelled and isinstance(union, GraphUnion) and union.only_degrees:
+def with_data_options(settings: Settings, union: Graphs, *, graphs: int | None = None) -> Settings:
+    """The same settings with the options that the data set decides, where they were not given.
+
+    Args:
+        settings: Model and training.
+        union: The data set.
+        graphs: How many of its graphs are trained on; all of them by default.
+    """
+    number = union.num_graphs if graphs is None else graphs
+    if settings.recipe != "default":
+        settings = replace(settings, training=settings.training.sized(number))
+    elif isinstance(union, GraphUnion) and union.only_degrees:
+        training = settings.training.sized(number, largest_batch=128)
         options = {**settings.options, **settings.unlabelled}
-        settings = replace(settings, options=options, unlabelled={})
+        settings = replace(settings, training=training, options=options)
+    else:
+        larger = settings.larger if number >= LARGER_FROM else {}
+        options = {**settings.options, **larger}
+        settings = replace(settings, training=settings.training.sized(number), options=options)
+    settings = replace(settings, unlabelled={}, larger={})  # decided
     from_data = network_spec(settings.model).data_options
     if from_data is None:
         return settings

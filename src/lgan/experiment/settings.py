@@ -7,7 +7,7 @@ from typing import Any
 
 from lgan.catalogue import DATASETS, known
 from lgan.data.graph_features import feature_list
-from lgan.experiment.recipes import RECIPES, UNLABELLED
+from lgan.experiment.recipes import LARGER, RECIPES, UNLABELLED
 from lgan.experiment.tuned import TUNED
 from lgan.train import TrainConfig
 from lgan.zoo import MODELS, KernelSpec, NetworkSpec, model_spec
@@ -40,6 +40,7 @@ class Settings:
         graph_features: Features of whole graphs, see :class:`lgan.data.GraphFeatures`.
         recipe: The recipe that what was not given comes from.
         unlabelled: Options in place of these where nodes tell no more than their degree.
+        larger: Options in place of these where they tell more and graphs are many.
     """
 
     model: str
@@ -53,6 +54,7 @@ class Settings:
     graph_features: tuple[str, ...] = ()
     recipe: str = "paper"
     unlabelled: dict[str, Any] = field(default_factory=dict)
+    larger: dict[str, Any] = field(default_factory=dict)
 
     @property
     def pair_code(self) -> str:
@@ -134,11 +136,11 @@ def settings_for(model: str, dataset: str, *, recipe: str | None = None, **given
             f"The model {model!r} reads no features of whole graphs, got `graph_features="
             f"{','.join(told)!r}`. Leave them out, or choose a model that does: {able}."
         )
-    unlabelled = {
-        key: value
-        for key, value in UNLABELLED.items()
-        if recipe == "default" and key in options and key not in {*given, *spec.defaults}
-    }
+    taken = {*given, *spec.defaults} if recipe == "default" else options
+    unlabelled, larger = (
+        {key: value for key, value in decided.items() if key in options - taken}
+        for decided in (UNLABELLED, LARGER)
+    )
     if "pair_code" not in unlabelled:
         unlabelled.pop("code_map", None)  # reads the codes of these, and there may be none
     compress = bool(chosen["compress"]) and isinstance(spec, NetworkSpec) and spec.compress
@@ -154,6 +156,7 @@ def settings_for(model: str, dataset: str, *, recipe: str | None = None, **given
         graph_features=told,
         recipe=recipe,
         unlabelled=unlabelled,
+        larger=larger,
     )
 
 

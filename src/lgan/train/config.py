@@ -19,7 +19,8 @@ class TrainConfig:
     Attributes:
         epochs: Number of epochs; 0 for 60, and fewer on large data sets, see :meth:`sized`.
         iterations: Steps in an epoch; 0 means one pass over the training part.
-        batch_size: Graphs in a batch of one model; 0 for a twentieth of the data set, 16 to 128.
+        batch_size: Graphs in a batch of one model; 0 for 16 to 128, by the size of the
+            data set, see :meth:`sized`.
         optimizer: ``"adam"``, whose weight decay is an L2 penalty, or ``"adamw"``, whose weight
             decay shrinks the weights beside the step (Loshchilov and Hutter, 2019).
         lr: Learning rate, the largest of the schedule.
@@ -82,19 +83,22 @@ class TrainConfig:
                 value = getattr(self, name)
                 raise ValueError(f"`{name}` must be at least 0 and below 1, got {value}.")
 
-    def sized(self, graphs: int) -> "TrainConfig":
+    def sized(self, graphs: int, *, largest_batch: int = 64) -> "TrainConfig":
         """The same settings with epochs and batches that fit the number of graphs, where they are
         left open: the more graphs, the more steps an epoch has.
 
+        Args:
+            graphs: How many graphs are trained on.
+            largest_batch: Graphs in a batch at most, but for sets of more than 200 times as many.
+
         Example:
             >>> open_ = TrainConfig(epochs=0, batch_size=0)
-            >>> [(c.epochs, c.batch_size) for c in map(open_.sized, (200, 1000, 40_000))]
-            [(60, 16), (60, 50), (21, 128)]
+            >>> [(c.epochs, c.batch_size) for c in map(open_.sized, (200, 1000, 4000, 40_000))]
+            [(60, 16), (60, 50), (60, 64), (21, 128)]
         """
         epochs = self.epochs or max(15, min(60, round(60 * (5000 / max(graphs, 1)) ** 0.5)))
-        return replace(
-            self, epochs=epochs, batch_size=self.batch_size or max(16, min(128, graphs // 20))
-        )
+        batch = max(16, min(largest_batch, graphs // 20), min(128, graphs // 200))
+        return replace(self, epochs=epochs, batch_size=self.batch_size or batch)
 
     def budget_on(self, device: torch.device) -> int:
         """The memory budget on a device: as given, or three quarters of what a GPU has free.
