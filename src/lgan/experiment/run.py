@@ -97,17 +97,15 @@ def with_data_options(settings: Settings, union: Graphs, *, graphs: int | None =
         graphs: How many of its graphs are trained on; all of them by default.
     """
     number = union.num_graphs if graphs is None else graphs
-    if settings.recipe != "default":
-        settings = replace(settings, training=settings.training.sized(number))
-    elif isinstance(union, GraphUnion) and union.only_degrees:
-        training = settings.training.sized(number, largest_batch=128)
-        options = {**settings.options, **settings.unlabelled}
-        settings = replace(settings, training=training, options=options)
-    else:
-        larger = settings.larger if number >= LARGER_FROM else {}
-        options = {**settings.options, **larger}
-        settings = replace(settings, training=settings.training.sized(number), options=options)
-    settings = replace(settings, unlabelled={}, larger={})  # decided
+    unlabelled = isinstance(union, GraphUnion) and union.only_degrees
+    decided = settings.larger if number >= LARGER_FROM else {}
+    settings = replace(
+        settings,
+        training=settings.training.sized(number, largest_batch=128 if unlabelled else 64),
+        options={**settings.options, **(settings.unlabelled if unlabelled else decided)},
+        unlabelled={},
+        larger={},
+    )
     from_data = network_spec(settings.model).data_options
     if from_data is None:
         return settings

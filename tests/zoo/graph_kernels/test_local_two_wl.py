@@ -132,6 +132,18 @@ def test_plus_counts_what_is_not_adjacent(raw_of):
     np.testing.assert_allclose(plus[0, 1], (204 + 8 + 18) / lengths)
 
 
+def test_labels_are_names_of_any_sign(raw_of, labelled):
+    raw, labels = raw_of(labelled)
+    ours, turned = (local_two_wl(raw, each).matrices for each in (labels, 1 - 2 * labels))
+    np.testing.assert_allclose(turned, ours, rtol=1e-13)
+
+
+def test_too_many_pairs_are_refused_with_their_number(raw_of, monkeypatch):
+    monkeypatch.setattr(MODULE, "LARGEST", 200)
+    with pytest.raises(ValueError, match=r"of 36 node pairs.*limit is 200 of 25"):
+        local_two_wl(*raw_of([nx.cycle_graph(6)]))
+
+
 def test_too_many_neighbours_are_refused_with_their_number(raw_of, monkeypatch):
     monkeypatch.setattr(MODULE, "LARGEST", 10)
     with pytest.raises(ValueError, match=r"would read 108 local neighbours.*limit is 10"):

@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lgan.data.raw import RawGraphs
-from lgan.graph.interning import Colours, Rows, intern_multisets, intern_tuples
+from lgan.graph.interning import Colours, Rows, intern_integers, intern_multisets, intern_tuples
 from lgan.wl.refinement import Colouring
 from lgan.zoo.graph_kernels.gram import Grams, Progress, check_labels, refinement_grams
 from lgan.zoo.graph_kernels.twin_graphs import TwinGraphs
 
-# Neighbours of all pairs together, 4 bytes each.
+# Neighbours of all pairs together, 4 bytes each; and eight times the pairs, some 100 bytes each.
 LARGEST = 1 << 29
 
 
@@ -51,18 +51,20 @@ def local_two_wl(
         progress: Called with the fraction done.
 
     Raises:
-        ValueError: Where all pairs together see more than ``2^29`` pairs: ``n (2m + n)`` for a
-            graph of ``n`` classes of true twins with ``m`` edges between them.
+        ValueError: Where all pairs together see more than ``2^29`` pairs, ``n (2m + n)`` for a
+            graph of ``n`` classes of true twins with ``m`` edges between them, or are more
+            than ``2^26``.
     """
-    initial = check_labels(labels, raw.num_nodes)
+    initial = intern_integers(check_labels(labels, raw.num_nodes))
     # With `plus`, what a pair sees of itself would tell more than its colour does: a pair may
     # then not be among those it sees, and with twins merged it is.
     graphs = TwinGraphs.of(raw, initial, merged=not plus)
-    entries = local_entries(graphs)
-    if entries > LARGEST:
+    entries, number = local_entries(graphs), int((np.diff(graphs.ptr) ** 2).sum())
+    if max(entries, 8 * number) > LARGEST:
         raise ValueError(
-            f"The kernel 'delta-2-lwl' would read {entries:,} local neighbours of node pairs for "
-            f"{raw.name}, the limit is {LARGEST:,}. Choose 'wl' or '2-wl', or a smaller set."
+            f"The kernel 'delta-2-lwl' would read {entries:,} local neighbours of {number:,} node "
+            f"pairs for {raw.name}, the limit is {LARGEST:,} of {LARGEST // 8:,}. Choose 'wl' or "
+            "'2-wl', or a smaller set."
         )
     pairs = _Pairs.of(graphs, itself=not plus)
 
