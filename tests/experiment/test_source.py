@@ -55,5 +55,6 @@ def test_two_maps_stand_behind_the_read_out_where_graphs_are_many():
 
     assert [maps("many", n) for n in (None, LARGER_FROM - 1, LARGER_FROM)] == [1, 1, 2]
     assert maps("degree", LARGER_FROM) == 1
+    assert maps("many", LARGER_FROM, settings_for("gin", "")) == 2
     assert maps("many", LARGER_FROM, settings_for("lgan", "", head_layers=1)) == 1
     assert maps("many", LARGER_FROM, settings_for("lgan", "", recipe="paper")) == 1

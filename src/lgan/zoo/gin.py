@@ -1,6 +1,7 @@
 """Graph Isomorphism Network, from PyG's own layer."""
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -47,6 +48,7 @@ class GIN(nn.Module):
             or ``"none"``, with biases.
         edge_dim: Categories of integer ``edge_attr [E]``, or columns of real vectors ``[E, d]``.
         graph_dim: Features ``graph_x`` of a whole graph, joined behind the read-out.
+        head_layers: Linear maps behind the read-out, with ReLU between them; the paper has one.
 
     Shapes:
         Takes a PyG ``Data`` or ``Batch`` or a batch of an uncompressed
@@ -67,8 +69,11 @@ class GIN(nn.Module):
         norm: Norm = "batch",
         edge_dim: int | None = None,
         graph_dim: int | None = None,
+        head_layers: int = 1,
     ) -> None:
         super().__init__()
+        if head_layers < 1:
+            raise ValueError(f"`head_layers` must be 1 or more, got {head_layers}.")
         self.readout = readout_names(readout)
         self.layers = nn.ModuleList(
             _GINLayer(
@@ -83,8 +88,10 @@ class GIN(nn.Module):
         self.graph_block = None if graph_dim is None else GraphBlock(graph_dim, hidden_channels)
         self.include_input = include_input
         width = num_layers * hidden_channels + include_input * in_channels
-        width = width * len(self.readout) + (0 if graph_dim is None else hidden_channels)
-        self.head = Linear(width, out_channels)
+        widths = [width * len(self.readout) + (0 if graph_dim is None else hidden_channels)]
+        widths += [hidden_channels] * (head_layers - 1)
+        self.mlp = nn.ModuleList(Linear(a, b) for a, b in pairwise(widths))
+        self.head = Linear(widths[-1], out_channels)
 
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
@@ -93,6 +100,8 @@ class GIN(nn.Module):
         self.dropout.reset_parameters()
         if self.graph_block is not None:
             self.graph_block.reset_parameters()
+        for linear in self.mlp:
+            linear.reset_parameters()  # type: ignore[operator]
         self.head.reset_parameters()
 
     @eager
@@ -114,6 +123,8 @@ class GIN(nn.Module):
         skip = skip_cat(levels, ptr, multiplicity, self.readout)
         if self.graph_block is not None:
             skip = self.graph_block(skip, data)
+        for linear in self.mlp:
+            skip = linear(self.dropout(skip)).relu()
         out: Tensor = self.head(self.dropout(skip))
         return out
 
