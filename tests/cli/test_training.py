@@ -70,8 +70,8 @@ def test_options_reach_model_and_training(lgan, tmp_path):
         "features": "degree", "compress": False,
         # and those that nobody gave, so that the record holds them all
         "branches": "both", "code_map": "linear", "comb": "deepsets", "fusion": "concat",
-        "head_layers": 1, "include_input": False, "pair_code": "none", "residual": False,
-        "norm": "batch", "squash": False,
+        "graph_dropout": 0.0, "head_layers": 1, "include_input": False, "pair_code": "none",
+        "residual": False, "norm": "batch", "squash": False,
     }  # fmt: skip
     config = ran.json["config"]
     assert (config["lr"], config["seed"], config["batch_size"]) == (0.5, 7, 9)

@@ -1,5 +1,7 @@
 """Features of whole graphs behind the read-out: the laws that every network keeps."""
 
+import copy
+
 import pytest
 import torch
 
@@ -10,6 +12,7 @@ from laws import (
     varied_graphs,
 )
 from lgan.graph.device_union import DeviceUnion
+from lgan.nn.graph_block import GraphBlock
 from lgan.train import train_ensemble
 from lgan.zoo import GIN
 from lgan.zoo.dcnn import DCNN
@@ -77,6 +80,39 @@ def test_models_side_by_side_are_the_models_alone(name, union):
     for got, seed in zip(together, (3, 4), strict=True):
         alone = build_stack(build, [seed]).eval()(batch)[0]
         torch.testing.assert_close(got, alone)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_dropout_of_models_side_by_side_is_that_of_the_models_alone(name, union):
+    def build():
+        return NETWORKS[name](
+            union.num_features, 4, 2, num_layers=2, graph_dim=5, graph_dropout=0.5
+        )
+
+    batch = union.batch(torch.tensor([4, 0, 9]))
+    together = build_stack(build, [3, 4]).train()
+    alone = [build_stack(build, [seed]).train() for seed in (3, 4)]
+    outputs = [torch.stack([m(batch)[0] for m in alone]) for _ in range(2)]
+    for expected in outputs:
+        torch.testing.assert_close(together(batch), expected)
+    assert (outputs[0] != outputs[1]).any()  # another mask in every pass
+
+
+def test_dropout_of_the_block_by_hand(union):
+    torch.manual_seed(0)
+    block = GraphBlock(5, 4, dropout=0.5)
+    drop = copy.deepcopy(block.dropout)
+    h, batch = torch.randn(3, 2), union.batch(torch.tensor([4, 0, 9]))
+    dropped = drop(batch.graph_x)
+    joined = drop((dropped @ block.lin.weight + block.lin.bias).relu())
+    torch.testing.assert_close(block(h, batch), torch.cat([h, joined], 1))
+    assert (dropped == 0).any()
+    plain = (batch.graph_x @ block.lin.weight + block.lin.bias).relu()
+    torch.testing.assert_close(block.eval()(h, batch), torch.cat([h, plain], 1))
+
+
+def test_networks_that_were_saved_without_dropout_of_the_block_have_the_names_they_had():
+    assert {*GraphBlock(5, 4).state_dict()} == {"lin.weight", "lin.bias"}
 
 
 def test_a_batch_has_the_features_of_its_graphs_on_every_road(union):

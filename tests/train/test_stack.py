@@ -12,11 +12,13 @@ from stacks import build_stack
 NETWORKS = {name: spec.build for name, spec in MODELS.items() if isinstance(spec, NetworkSpec)}
 EVERYTHING = partial(
     LGAN, residual=True, pair_code="full", edge_dim=(2, 3), fusion="gate", norm="layer",
-    directed=True, graph_dim=2, head_layers=2, dropout=0.5, num_layers=2,
+    directed=True, graph_dim=2, graph_dropout=0.5, head_layers=2, dropout=0.5, num_layers=2,
 )  # fmt: skip
 # Building these draws some weights twice.
 BUILT_ANEW = ("dcnn", "patchy-san", "ppgn", "1-2-3-gnn", "cwn")
-WITH_ALL = partial(NETWORKS["gin"], norm="layer", edge_dim=2, graph_dim=3, dropout=0.5, eps=True)
+WITH_ALL = partial(
+    NETWORKS["gin"], norm="layer", edge_dim=2, graph_dim=3, graph_dropout=0.5, dropout=0.5, eps=True
+)
 
 
 def _same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:

@@ -19,6 +19,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "residual": True,
         "readout": "sum+mean+max",
         "dropout": 0.0,
+        "graph_dropout": 0.5,
         "epochs": 0,
         "iterations": 0,
         "batch_size": 0,

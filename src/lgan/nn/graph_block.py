@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from lgan.nn.dropout import Dropout
 from lgan.nn.linear import Linear
 
 
@@ -13,26 +14,34 @@ class GraphBlock(nn.Module):
 
     .. math:: h' = h \,\|\, \mathrm{relu}(W g + b)
 
+    A thousand bits of a fingerprint tell the molecules of a small set apart, and a map of them
+    learns these by heart: dropout of the features and of what is joined holds it back.
+
     Args:
         graph_dim: Features of a graph.
         out_channels: Columns that are joined.
+        dropout: Share of the features, and of the joined columns, dropped in training.
 
     Shapes:
         ``h``: ``[*, B, F]``; ``data.graph_x``: ``[B, graph_dim]``; result:
         ``[*, B, F + out_channels]``.
     """
 
-    def __init__(self, graph_dim: int, out_channels: int) -> None:
+    def __init__(self, graph_dim: int, out_channels: int, dropout: float = 0.0) -> None:
         super().__init__()
         if graph_dim < 1:
             raise ValueError(f"`graph_dim` must be 1 or more, or None, got {graph_dim}.")
         self.graph_dim = graph_dim
         self.out_channels = out_channels
         self.lin = Linear(graph_dim, out_channels)
+        # None, not a rate of 0: networks saved without it have no state of it.
+        self.dropout = Dropout(dropout) if dropout else None
 
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
         self.lin.reset_parameters()
+        if self.dropout is not None:
+            self.dropout.reset_parameters()
 
     def forward(self, h: Tensor, data: Any) -> Tensor:
         """The read-out of every graph of a batch beside its features."""
@@ -44,5 +53,8 @@ class GraphBlock(nn.Module):
                 f"of whole graphs, got {got}. Load with `graph_features`, or set `graph_dim` to "
                 "None."
             )
-        joined = self.lin(g.to(self.lin.weight.dtype)).relu()
-        return torch.cat([h, joined.expand(*h.shape[:-1], -1)], -1)
+        g = g.to(self.lin.weight.dtype)
+        if self.dropout is not None:
+            g = self.dropout(g.expand(*h.shape[:-2], *g.shape))  # every model drops its own
+        joined = self.lin(g).relu().expand(*h.shape[:-1], -1)
+        return torch.cat([h, joined if self.dropout is None else self.dropout(joined)], -1)

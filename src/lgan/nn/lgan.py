@@ -47,6 +47,7 @@ class LGAN(nn.Module):
         directed: Read the direction of arcs, see :class:`LGANConv`.
         graph_dim: Features ``graph_x`` of a whole graph, joined behind the read-out, see
             :class:`lgan.nn.graph_block.GraphBlock`.
+        graph_dropout: Share of these, and of what is joined, dropped in training.
         readout: ``"sum"``, ``"mean"``, ``"max"`` or ``"squashed"`` (``asinh`` of the sum) over the
             nodes of a graph, or several of them side by side, such as ``"sum+mean"``.
         head_layers: Linear maps behind the read-out, with ReLU between them: 1 is a linear
@@ -84,6 +85,7 @@ class LGAN(nn.Module):
         edge_dim: EdgeDim | None = None,
         directed: bool = False,
         graph_dim: int | None = None,
+        graph_dropout: float = 0.0,
         readout: str = "sum",
         head_layers: int = 1,
         dropout: float = 0.0,
@@ -121,7 +123,9 @@ class LGAN(nn.Module):
             for layer in range(num_layers)
         )
         levels = num_layers * hidden_channels + include_input * in_channels
-        self.graph_block = None if graph_dim is None else GraphBlock(graph_dim, hidden_channels)
+        self.graph_block = (
+            None if graph_dim is None else GraphBlock(graph_dim, hidden_channels, graph_dropout)
+        )
         widths = [levels * len(self.readout) + (0 if graph_dim is None else hidden_channels)]
         widths += [hidden_channels] * (head_layers - 1)
         self.dropout = Dropout(dropout)

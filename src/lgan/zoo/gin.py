@@ -48,6 +48,7 @@ class GIN(nn.Module):
             or ``"none"``, with biases.
         edge_dim: Categories of integer ``edge_attr [E]``, or columns of real vectors ``[E, d]``.
         graph_dim: Features ``graph_x`` of a whole graph, joined behind the read-out.
+        graph_dropout: Share of these, and of what is joined, dropped in training.
         head_layers: Linear maps behind the read-out, with ReLU between them; the paper has one.
 
     Shapes:
@@ -69,6 +70,7 @@ class GIN(nn.Module):
         norm: Norm = "batch",
         edge_dim: int | None = None,
         graph_dim: int | None = None,
+        graph_dropout: float = 0.0,
         head_layers: int = 1,
     ) -> None:
         super().__init__()
@@ -85,7 +87,9 @@ class GIN(nn.Module):
         self.in_channels = in_channels
         self.edge_dim = edge_dim
         self.graph_dim = graph_dim
-        self.graph_block = None if graph_dim is None else GraphBlock(graph_dim, hidden_channels)
+        self.graph_block = (
+            None if graph_dim is None else GraphBlock(graph_dim, hidden_channels, graph_dropout)
+        )
         self.include_input = include_input
         width = num_layers * hidden_channels + include_input * in_channels
         widths = [width * len(self.readout) + (0 if graph_dim is None else hidden_channels)]
