@@ -56,6 +56,25 @@ def power_law(
     return undirected_pairs(pairs, num_nodes), num_nodes
 
 
+def ring_lattice(num_edges: int, *, each_side: int = 10) -> tuple[Tensor, int]:
+    """Nodes on a ring that know the next few on either side, and their number: as many edges as
+    asked for, rounded down to a multiple of ``each_side``, and small neighbourhoods full of
+    triangles.
+
+    Shapes:
+        Pairs ``[2, num_edges]``.
+
+    Example:
+        >>> pair_index, num_nodes = ring_lattice(1000)
+        >>> pair_index.size(1), num_nodes
+        (1000, 100)
+    """
+    num_nodes = num_edges // each_side
+    first = torch.arange(num_nodes).repeat_interleave(each_side)
+    second = first + torch.arange(1, each_side + 1).repeat(num_nodes)
+    return torch.stack([first, second.remainder_(num_nodes)]), num_nodes
+
+
 @dataclass(frozen=True)
 class EgoShape:
     """The sizes of ego networks in collaboration graphs.

@@ -6,6 +6,7 @@ from typing import Literal
 
 import torch
 
+from benchmarks.blocks import blocks
 from benchmarks.codes import codes
 from benchmarks.config import BenchConfig
 from benchmarks.cross_validation import cross_validation
@@ -75,5 +76,6 @@ BENCHMARKS: dict[str, BenchmarkSpec] = {
     ),
     "scaling": BenchmarkSpec(scaling, "Time and memory of a layer against size", "any"),
     "large": BenchmarkSpec(large, "One large power-law graph beside scipy and igraph", "cpu"),
+    "blocks": BenchmarkSpec(blocks, "One layer on a large graph, block by block", "cpu"),
     "paper": BenchmarkSpec(paper, "Cross-validation of all six sets of the paper", "cuda"),
 }

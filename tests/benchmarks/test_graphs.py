@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from benchmarks.graphs import SHAPES, ego_networks, power_law
+from benchmarks.graphs import SHAPES, ego_networks, power_law, ring_lattice
 from lgan.graph import undirected_pairs
 
 
@@ -11,6 +11,14 @@ def test_a_power_law_graph_has_exactly_its_edges_and_hubs():
     assert pair_index.shape == (2, 20_000)
     assert torch.equal(pair_index, undirected_pairs(pair_index, num_nodes))
     assert degree.max() > 5 * degree.median()
+
+
+def test_nodes_of_a_ring_know_as_many_on_either_side():
+    pair_index, num_nodes = ring_lattice(90, each_side=3)
+    distance = (pair_index[1] - pair_index[0]).remainder(num_nodes)
+    assert num_nodes == 30
+    assert torch.bincount(pair_index.flatten()).tolist() == [6] * 30
+    assert torch.bincount(distance).tolist() == [0, 30, 30, 30]
 
 
 @pytest.mark.parametrize("shape", SHAPES)

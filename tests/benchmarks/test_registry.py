@@ -9,7 +9,7 @@ from benchmarks import BENCHMARKS, BenchConfig
 from benchmarks.child import ChildRun
 
 # They measure in processes of their own; here the same functions run in this one.
-IN_CHILDREN = ("codes", "large", "scaling")
+IN_CHILDREN = ("blocks", "codes", "large", "scaling")
 NEEDS_DATA = ("prepare",)
 SLOW = ("molecules", "molecule-training", "scale")
 
