@@ -48,7 +48,7 @@ def _row(num_edges: int, config: BenchConfig) -> Row:
         peer="" if whole is None else "the whole graph",
         peer_seconds=None if whole is None else whole.result["seconds"],
         peer_memory=None if whole is None else whole.memory,
-        bar=None if config.quick else Bar("memory", BUDGET),
+        bar=Bar("memory", BUDGET) if whole is None else None,
         size=num_edges,
     )
 
