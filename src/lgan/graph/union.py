@@ -15,7 +15,7 @@ from lgan.graph.edge_features import EdgeFeatures
 from lgan.graph.edges import check_integers
 from lgan.graph.ego_lines import FIELDS, EgoLines
 from lgan.graph.pair_codes import class_degree
-from lgan.graph.segments import concat_ranges, lengths_to_ptr
+from lgan.graph.segments import concat_ranges, lengths_to_ptr, take_ranges
 from lgan.graph.union_checks import (
     check_edge_features,
     check_graph_x,
@@ -333,21 +333,19 @@ class GraphUnion:
         nodes = concat_ranges(start, length)
 
         pair_start = self.pair_ptr[ids]
-        pair_length = self.pair_ptr[ids + 1] - pair_start
-        pairs = concat_ranges(pair_start, pair_length)
-        shift32 = shift.to(torch.int32)
-
+        pairs = (pair_start, self.pair_ptr[ids + 1] - pair_start)
         opposite_start = self.opposite_ptr[ids]
-        opposite_length = self.opposite_ptr[ids + 1] - opposite_start
-        opposite = lines.opposite_index[concat_ranges(opposite_start, opposite_length)]
+        opposite = (opposite_start, self.opposite_ptr[ids + 1] - opposite_start)
+        shift32 = shift.to(torch.int32)
+        as_it_is = torch.zeros_like(shift32)
         batch = EgoLines(
             num_nodes=nodes.numel(),
-            pair_index=lines.pair_index[:, pairs] + torch.repeat_interleave(shift32, pair_length),
-            opposite_index=opposite + torch.repeat_interleave(shift32, opposite_length),
-            opposite_count=lines.opposite_count[pairs],
-            pair_triangles=lines.pair_triangles[pairs],
+            pair_index=torch.stack([take_ranges(end, *pairs, shift32) for end in lines.pair_index]),
+            opposite_index=take_ranges(lines.opposite_index, *opposite, shift32),
+            opposite_count=take_ranges(lines.opposite_count, *pairs, as_it_is),
+            pair_triangles=take_ranges(lines.pair_triangles, *pairs, as_it_is),
             multiplicity=lines.multiplicity[nodes],
-            **lines.table_of(pairs),
+            **({} if lines.pair_table is None else lines.table_of(concat_ranges(*pairs))),
             _trusted=True,
         )
         cells = batch_cells(self.cells, self.node_ptr, ids) if self.cells else {}

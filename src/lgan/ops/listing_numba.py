@@ -1,4 +1,4 @@
-"""Compiled loops of preparation on the CPU: triangle listing and grouping."""
+"""Compiled loops of preparation on the CPU: triangle listing, grouping and cutting."""
 
 from typing import Any
 
@@ -30,6 +30,23 @@ def counting_sort(key: Array, value: Array, num_groups: int) -> tuple[Array, Arr
         grouped[place[group]] = value[i]
         place[group] += 1
     return grouped, count
+
+
+@njit(nogil=True, cache=True)
+def copy_ranges(values: Array, start: Array, ptr: Array, shift: Array) -> Array:
+    """Ranges of some values, one after another, each with its own number added."""
+    if ptr.size != start.size + 1 or shift.size != start.size:
+        raise ValueError("Every range must have a start, a length and a shift.")
+    for i in range(start.size):
+        length = ptr[i + 1] - ptr[i]
+        if length < 0 or start[i] < 0 or start[i] + length > values.size:
+            raise ValueError("A range lies outside the values. Check the ids.")
+    copied = np.empty(ptr[-1], values.dtype)
+    for i in range(start.size):
+        first, more = start[i] - ptr[i], shift[i]
+        for k in range(ptr[i], ptr[i + 1]):
+            copied[k] = values[first + k] + more
+    return copied
 
 
 @njit(nogil=True, cache=True)
