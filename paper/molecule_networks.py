@@ -82,8 +82,9 @@ def networks(
         union = replace(union, lines=union.lines.coded(code))
     union = union.to(place)
     settings = settings_for(
-        network.zoo, "", recipe="default", compress=False, epochs=epochs, **network.options
-    )
+        network.zoo, "", recipe="default", compress=False, epochs=epochs,
+        graph_features=network.told, **network.options,
+    )  # fmt: skip
     programs = [(list(seeds), 0)] if split != "ogb" else [([0], seed) for seed in seeds]
     tests, train, ask, said = [], [], [], []
     for splits, seed in programs:

@@ -99,3 +99,14 @@ def test_a_model_without_edge_features_names_those_that_have_them(model):
     message = rf"'{model}' reads no features of edges.*or a model that does: lgan, .*gin, sp, wl\."
     with pytest.raises(ValueError, match=message):
         settings_for(model, "MUTAG", edge_features="labels")
+
+
+@pytest.mark.parametrize("model", ["lgan", "gin"])
+def test_what_is_computed_of_molecules_is_dropped_in_part_and_columns_never(model):
+    def share(**given):
+        return settings_for(model, "", **given).options["graph_dropout"]
+
+    assert share(graph_features="morgan,rdkit2d") == share(graph_features="morgan") == 0.5
+    assert share() == share(graph_features="pH") == share(graph_features="morgan,pH") == 0
+    assert share(graph_features="morgan,pH", graph_dropout=0.25) == 0.25
+    assert settings_for(model, "MUTAG").options["graph_dropout"] == 0

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from lgan.catalogue import DATASETS, known
-from lgan.data.graph_features import feature_list
+from lgan.data.graph_features import COMPUTED, feature_list
 from lgan.experiment.recipes import LARGER, RECIPES, UNLABELLED
 from lgan.experiment.tuned import TUNED
 from lgan.train import TrainConfig
@@ -118,6 +118,9 @@ def settings_for(model: str, dataset: str, *, recipe: str | None = None, **given
     usual.setdefault("features", "all")
     if "+" in usual.get("readout", "") and not _several_readouts(spec):
         usual["readout"] = "sum"
+    told = feature_list(given.get("graph_features"))
+    if not told or {*told} - {*COMPUTED}:
+        usual.pop("graph_dropout", None)  # a column of the source is told by nothing else
     usual["seed"] = TrainConfig.seed  # some kernels draw at random too
     tuned = TUNED.get(model, {}).get(dataset, {}) if recipe == "paper" else {}
     chosen = {**default_options(spec), **usual, **spec.defaults, **tuned, **given}
@@ -129,7 +132,6 @@ def settings_for(model: str, dataset: str, *, recipe: str | None = None, **given
                 f"{given['edge_features']!r}`. Choose 'none', or a model that does: {able}."
             )
         chosen["edge_features"] = "none"
-    told = feature_list(chosen.get("graph_features"))
     if told and not reads_graphs(spec):
         able = ", ".join(name for name, other in MODELS.items() if reads_graphs(other))
         raise ValueError(
