@@ -26,6 +26,7 @@ from benchmarks.record import json_lines
 from lgan._version import __version__
 from lgan.data import Encoder, load_raw
 from lgan.data.cache import load_tensors, save_tensors
+from lgan.data.graph_features import BITS
 from lgan.data.raw import RawGraphs
 from lgan.data.split_words import Split
 from lgan.graph import GraphUnion
@@ -65,6 +66,7 @@ SUITE = {
 # Rows of HIV.csv, drawn with seed 0, whose computed logP and QED are the targets.
 PROPERTIES = 4000
 CODES = ("none", "rings", "full")
+COMPUTED = ("morgan", "rdkit2d")  # features of whole molecules, in this order
 DENSE = ("IMDB-BINARY", "IMDB-MULTI")
 # Where every choice begins. Settings of the network first, then those of the training.
 NETWORK: dict[str, Any] = {
@@ -142,6 +144,15 @@ CHANGES: dict[str, dict[str, Any]] = {
     "two maps behind, batches of 64": {"head_layers": 2, "batch_size": 64},
     "gin, lr 0.0007": {"model": "gin", "lr": 0.0007},
 }  # fmt: skip
+# What is told of whole molecules, half of it dropped in training or nothing.
+TOLD: dict[str, dict[str, Any]] = {
+    "fingerprints": {"told": ("morgan",)},
+    "fingerprints, dropped": {"told": ("morgan",), "graph_dropout": 0.5},
+    "descriptors, dropped": {"told": ("rdkit2d",), "graph_dropout": 0.5},
+    "both, dropped": {"told": COMPUTED, "graph_dropout": 0.5},
+}
+_NOW = "two maps behind, batches of 64"
+CHANGES |= {f"{_NOW}, {name}": {**CHANGES[_NOW], **told} for name, told in TOLD.items()}
 CHOICES |= {f"recipe, {name}": {**CHOICES["recipe"], **change} for name, change in CHANGES.items()}
 
 
@@ -156,7 +167,7 @@ def prepare(molecules: Path, folder: Path, sets: list[str]) -> None:
         else:
             own = path.exists()
             raw = load_raw(path if own else source, targets="all" if own else None)
-        encoder = Encoder.fit(raw)
+        encoder = Encoder.fit(raw, graph_features=COMPUTED if raw.featuriser else ())
         assert encoder.task is not None
         fold = Split.parse(split).folds(raw, encoder.task, FOLDS, 0)
         for code in CODES:
@@ -224,12 +235,17 @@ def _measure(
     change = {**CHOICES[choice]}
     plain = change.pop("model", "lgan") == "gin"
     settings = {**NETWORK, **TRAINING, **change}
-    code = settings["pair_code"]
+    code, told = settings["pair_code"], settings.pop("told", ())
     path = folder / _file(name, "plain" if plain else code)
     if not path.exists():
         return None
     tensors, about = load_tensors(path)
-    fold = tensors.pop("fold")
+    fold, features = tensors.pop("fold"), tensors.pop("graph_x", None)
+    if told and features is None:
+        return None
+    if told and features is not None:
+        parts = dict(zip(COMPUTED, features.split([BITS, features.size(1) - BITS], 1), strict=True))
+        tensors["graph_x"] = torch.cat([parts[kind] for kind in told], 1)
     task = Task.from_json(json.loads(about["task"]))
     union = GraphUnion.from_tensors(tensors, name, task).to(place)
     settings["batch_size"] = settings["batch_size"] or max(16, min(128, union.num_graphs // 20))
@@ -237,6 +253,7 @@ def _measure(
     hidden = settings["hidden"]
     network = {key: settings[key] for key in settings if key not in {*training, "hidden"}}
     network["edge_dim"] = union.num_edge_features or None
+    network["graph_dim"] = union.num_graph_features or None
     if plain:
         network = {k: v for k, v in network.items()
                    if k in ("num_layers", "norm", "readout", "dropout", "edge_dim")}  # fmt: skip
@@ -253,7 +270,8 @@ def _measure(
         "bagged_folds": [round(value, 5) for value in bagged.folds],
         "fair_folds": [round(value, 5) for value in fair.folds],
         "epochs": bagged.epochs, "seconds": round(time.perf_counter() - begin, 1),
-        "settings": settings, "version": __version__, "environment": environment(place),
+        "settings": settings | ({"told": told} if told else {}), "version": __version__,
+        "environment": environment(place),
     }  # fmt: skip
 
 

@@ -1,0 +1,30 @@
+import pytest
+
+from paper import recipe_study as study
+
+pytest.importorskip("rdkit")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(study, "SUITE", {"small": ("small.csv", "random")})
+    monkeypatch.setattr(study, "CODES", ("none",))
+    monkeypatch.setattr(study, "TRAINING", {**study.TRAINING, "epochs": 1})
+    rows = [f"{'C' * (1 + i % 9)}{'O' if i % 2 else 'N'},{i % 9 + 0.5}\n" for i in range(40)]
+    (tmp_path / "small.csv").write_text("smiles,y\n" + "".join(rows))
+    study.prepare(tmp_path, tmp_path / "sets", ["small"])
+    return tmp_path
+
+
+def test_choices_are_measured_once_each(folder):
+    told = [name for name in study.CHOICES if "dropped" in name or "fingerprints" in name]
+    choices = ["base", "recipe, gin", *told]
+    output = folder / "records" / "study.jsonl"
+    for _ in range(2):
+        study.run(folder / "sets", output, ["small"], choices, 2, 0)
+    rows = list(study.records(output.parent))
+    assert [row["choice"] for row in rows] == choices
+    assert all(row["bagged"] > 0 for row in rows)
+    read = [row["settings"].get("told") for row in rows]
+    assert read == [None, None, ["morgan"], ["morgan"], ["rdkit2d"], ["morgan", "rdkit2d"]]
+    assert [row["settings"].get("graph_dropout", 0) for row in rows] == [0, 0, 0, 0.5, 0.5, 0.5]
