@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -9,9 +8,7 @@ from lgan.graph.segments import (
     group_by,
     lengths_to_ptr,
     segment_ids,
-    take_ranges,
 )
-from lgan.ops.listing_numba import copy_ranges
 
 lengths = st.lists(st.integers(0, 5), max_size=8).map(lambda n: torch.tensor(n, dtype=torch.long))
 
@@ -40,32 +37,6 @@ def test_concatenated_ranges_equal_a_loop_over_ranges(length, shift):
     both = zip(start.tolist(), length.tolist(), strict=True)
     expected = [i for begin, count in both for i in range(begin, begin + count)]
     assert concat_ranges(start, length).tolist() == expected
-
-
-@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
-@given(lengths, st.integers(-5, 5))
-def test_taken_ranges_equal_a_loop_over_ranges(device, length, more):
-    values = torch.arange(100, dtype=torch.int32) ** 2
-    start = (torch.arange(len(length)) * 29).remainder(90)
-    shift = (torch.arange(len(length)) * more).int()
-    parts = zip(start.tolist(), length.tolist(), shift.tolist(), strict=True)
-    expected = [int(values[i]) + s for a, n, s in parts for i in range(a, a + n)]
-    given_ = (t.to(device) for t in (values, start, length, shift))
-    found = take_ranges(*given_)
-    assert found.dtype == torch.int32
-    assert found.tolist() == expected
-
-
-@pytest.mark.parametrize(("start", "length"), [(-1, 2), (3, 3), (6, 0), (2, -1)])
-def test_a_range_outside_the_values_is_refused(start, length):
-    one = torch.zeros(1, dtype=torch.int64)
-    with pytest.raises(ValueError, match="outside the values"):
-        take_ranges(torch.arange(5), one + start, one + length, one)
-
-
-def test_ranges_without_a_shift_are_refused():
-    with pytest.raises(ValueError, match="a start, a length and a shift"):
-        copy_ranges(*(np.zeros(n, np.int64) for n in (5, 2, 3, 1)))
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])

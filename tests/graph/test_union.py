@@ -1,4 +1,5 @@
 import networkx as nx
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from lgan import EgoLines, GraphUnion
 from lgan.graph import GraphBatch
 from lgan.graph.device_union import DeviceUnion
 from lgan.graph.ego_lines import FIELDS
+from lgan.ops.listing_numba import cut_ranges
 from lgan.zoo import GIN
 
 SHAPES = [
@@ -220,3 +222,21 @@ def test_tables_that_do_not_fit_are_refused(x, table, message):
             num_classes=2,
             x_table=table,
         )
+
+
+@pytest.mark.parametrize(
+    ("ids", "pairs", "entries", "message"),
+    [
+        ([2], [0, 2, 3], [0, 0, 1], "outside the data set"),
+        ([-1], [0, 2, 3], [0, 0, 1], "outside the data set"),
+        ([1], [0, 2, 4], [0, 0, 1], "outside the pairs"),
+        ([1], [0, 2, 3], [0, 0, 2], "outside the pairs"),
+        ([0], [2, 0, 3], [0, 0, 1], "outside the pairs"),
+        ([0, 1], [0, 2, 3], [0, 0, 1], "as many as graphs"),
+    ],
+)
+def test_compiled_cutting_refuses_what_lies_outside(ids, pairs, entries, message):
+    whole = (np.zeros((2, 3), np.int32), *(np.zeros(n, np.int32) for n in (1, 3, 3)))
+    pointers = (np.array(pairs), np.array(entries), np.array(ids), np.zeros(1, np.int32))
+    with pytest.raises(ValueError, match=message):
+        cut_ranges(*whole, *pointers)

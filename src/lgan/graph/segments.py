@@ -39,24 +39,6 @@ def concat_ranges(start: Tensor, length: Tensor) -> Tensor:
     return shift + torch.arange(shift.numel(), device=start.device)
 
 
-def take_ranges(values: Tensor, start: Tensor, length: Tensor, shift: Tensor) -> Tensor:
-    """``values[start[i] : start[i] + length[i]] + shift[i]`` of all ranges, one after another.
-
-    One pass on the CPU.
-
-    Example:
-        >>> values, shift = torch.arange(10, 20), torch.tensor([0, 100])
-        >>> take_ranges(values, torch.tensor([7, 0]), torch.tensor([2, 3]), shift)
-        tensor([ 17,  18, 110, 111, 112])
-    """
-    if values.device.type == "cpu":
-        from lgan.ops.listing_numba import copy_ranges
-
-        arrays = (t.numpy() for t in (values, start, lengths_to_ptr(length), shift))
-        return torch.from_numpy(copy_ranges(*arrays))
-    return values[concat_ranges(start, length)] + torch.repeat_interleave(shift, length)
-
-
 def group_by(key: Tensor, value: Tensor, num_groups: int) -> tuple[Tensor, Tensor]:
     """Values in the order of their keys, and how many each of ``num_groups`` keys has.
 

@@ -15,7 +15,7 @@ from lgan.graph.edge_features import EdgeFeatures
 from lgan.graph.edges import check_integers
 from lgan.graph.ego_lines import FIELDS, EgoLines
 from lgan.graph.pair_codes import class_degree
-from lgan.graph.segments import concat_ranges, lengths_to_ptr, take_ranges
+from lgan.graph.segments import concat_ranges, lengths_to_ptr
 from lgan.graph.union_checks import (
     check_edge_features,
     check_graph_x,
@@ -332,20 +332,10 @@ class GraphUnion:
         shift = ptr[:-1] - start  # what to add to a node id of the union
         nodes = concat_ranges(start, length)
 
-        pair_start = self.pair_ptr[ids]
-        pairs = (pair_start, self.pair_ptr[ids + 1] - pair_start)
-        opposite_start = self.opposite_ptr[ids]
-        opposite = (opposite_start, self.opposite_ptr[ids + 1] - opposite_start)
-        shift32 = shift.to(torch.int32)
-        as_it_is = torch.zeros_like(shift32)
         batch = EgoLines(
             num_nodes=nodes.numel(),
-            pair_index=torch.stack([take_ranges(end, *pairs, shift32) for end in lines.pair_index]),
-            opposite_index=take_ranges(lines.opposite_index, *opposite, shift32),
-            opposite_count=take_ranges(lines.opposite_count, *pairs, as_it_is),
-            pair_triangles=take_ranges(lines.pair_triangles, *pairs, as_it_is),
             multiplicity=lines.multiplicity[nodes],
-            **({} if lines.pair_table is None else lines.table_of(concat_ranges(*pairs))),
+            **self._cut(ids, shift.to(torch.int32)),
             _trusted=True,
         )
         cells = batch_cells(self.cells, self.node_ptr, ids) if self.cells else {}
@@ -354,6 +344,35 @@ class GraphUnion:
         return GraphBatch(
             x, self.y[ids], ptr, ids, batch, cells=cells, graph_x=graph_x, _trusted=True
         )
+
+    def _cut(self, ids: Tensor, shift: Tensor) -> dict[str, Any]:
+        """What the pairs of some graphs ``[B]`` are, with ``shift`` added to their nodes ``[B]``.
+
+        One compiled pass on the CPU.
+        """
+        lines, start = self.lines, self.pair_ptr[ids]
+        length = self.pair_ptr[ids + 1] - start
+        if ids.device.type == "cpu":
+            from lgan.ops.listing_numba import cut_ranges
+
+            names = ("pair_index", "opposite_index", "opposite_count", "pair_triangles")
+            given = (*(getattr(lines, name) for name in names), self.pair_ptr, self.opposite_ptr)
+            cut = cut_ranges(*(tensor.numpy() for tensor in (*given, ids, shift)))
+            found = dict(zip(names, map(torch.from_numpy, cut), strict=True))
+            if lines.pair_table is None:
+                return found
+            return {**found, **lines.table_of(concat_ranges(start, length))}
+        pairs = concat_ranges(start, length)
+        opposite_start = self.opposite_ptr[ids]
+        opposite_length = self.opposite_ptr[ids + 1] - opposite_start
+        opposite = lines.opposite_index[concat_ranges(opposite_start, opposite_length)]
+        return {
+            "pair_index": lines.pair_index[:, pairs] + torch.repeat_interleave(shift, length),
+            "opposite_index": opposite + torch.repeat_interleave(shift, opposite_length),
+            "opposite_count": lines.opposite_count[pairs],
+            "pair_triangles": lines.pair_triangles[pairs],
+            **lines.table_of(pairs),
+        }
 
     def select(self, ids: Tensor) -> "GraphUnion":
         """Some of the graphs, in any order, as a data set of its own.

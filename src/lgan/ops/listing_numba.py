@@ -33,20 +33,37 @@ def counting_sort(key: Array, value: Array, num_groups: int) -> tuple[Array, Arr
 
 
 @njit(nogil=True, cache=True)
-def copy_ranges(values: Array, start: Array, ptr: Array, shift: Array) -> Array:
-    """Ranges of some values, one after another, each with its own number added."""
-    if ptr.size != start.size + 1 or shift.size != start.size:
-        raise ValueError("Every range must have a start, a length and a shift.")
-    for i in range(start.size):
-        length = ptr[i + 1] - ptr[i]
-        if length < 0 or start[i] < 0 or start[i] + length > values.size:
-            raise ValueError("A range lies outside the values. Check the ids.")
-    copied = np.empty(ptr[-1], values.dtype)
-    for i in range(start.size):
-        first, more = start[i] - ptr[i], shift[i]
-        for k in range(ptr[i], ptr[i + 1]):
-            copied[k] = values[first + k] + more
-    return copied
+def cut_ranges(
+    ends: Array, opposite: Array, count: Array, triangles: Array,
+    pair_ptr: Array, opposite_ptr: Array, ids: Array, shift: Array,
+) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+    """The ranges of some graphs, one after another, with what is to be added to their nodes."""
+    pairs, entries = 0, 0
+    for graph in ids:
+        if graph < 0 or graph + 1 >= min(pair_ptr.size, opposite_ptr.size):
+            raise ValueError("A graph lies outside the data set. Check the ids.")
+        fits = 0 <= pair_ptr[graph] <= pair_ptr[graph + 1] <= ends.shape[1]
+        if not fits or not 0 <= opposite_ptr[graph] <= opposite_ptr[graph + 1] <= opposite.size:
+            raise ValueError("A graph lies outside the pairs. Check the pointers.")
+        pairs += pair_ptr[graph + 1] - pair_ptr[graph]
+        entries += opposite_ptr[graph + 1] - opposite_ptr[graph]
+    if shift.size != ids.size or count.size != ends.shape[1] or triangles.size != ends.shape[1]:
+        raise ValueError("Shifts, counts and triangles must be as many as graphs and pairs.")
+    cut_ends, cut_opposite = np.empty((2, pairs), ends.dtype), np.empty(entries, opposite.dtype)
+    cut_count, cut_triangles = np.empty(pairs, count.dtype), np.empty(pairs, triangles.dtype)
+    pair, entry = 0, 0
+    for i in range(ids.size):
+        graph, more = ids[i], shift[i]
+        for p in range(pair_ptr[graph], pair_ptr[graph + 1]):
+            cut_ends[0, pair] = ends[0, p] + more
+            cut_ends[1, pair] = ends[1, p] + more
+            cut_count[pair] = count[p]
+            cut_triangles[pair] = triangles[p]
+            pair += 1
+        for e in range(opposite_ptr[graph], opposite_ptr[graph + 1]):
+            cut_opposite[entry] = opposite[e] + more
+            entry += 1
+    return cut_ends, cut_opposite, cut_count, cut_triangles
 
 
 @njit(nogil=True, cache=True)
