@@ -167,7 +167,9 @@ def prepare(molecules: Path, folder: Path, sets: list[str]) -> None:
         else:
             own = path.exists()
             raw = load_raw(path if own else source, targets="all" if own else None)
-        encoder = Encoder.fit(raw, graph_features=COMPUTED if raw.featuriser else ())
+        # Descriptors tell what `properties` asks for.
+        told = COMPUTED if raw.featuriser and name != "properties" else ()
+        encoder = Encoder.fit(raw, graph_features=told)
         assert encoder.task is not None
         fold = Split.parse(split).folds(raw, encoder.task, FOLDS, 0)
         for code in CODES:
@@ -213,10 +215,12 @@ def run(
         for name in sets:
             if (name, choice, members, seed) in asked - done:
                 row = _measure(folder, name, choice, members, seed, place)
-                if row is not None:
-                    with output.open("a") as file:
-                        file.write(json.dumps(row) + "\n")
-                    print(name, choice, row["bagged"], row["fair"], row["seconds"], flush=True)
+                if row is None:
+                    print(name, choice, "is not prepared", flush=True)
+                    continue
+                with output.open("a") as file:
+                    file.write(json.dumps(row) + "\n")
+                print(name, choice, row["bagged"], row["fair"], row["seconds"], flush=True)
 
 
 def records(folder: Path = RECORDS) -> Iterator[dict[str, Any]]:

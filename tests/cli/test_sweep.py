@@ -131,6 +131,7 @@ def test_a_table_is_searched_by_its_metric_and_split(lgan, tmp_path, workers):
     assert "gin by rmse" in ran.out
     command = shlex.split(ran.out.split("the winner: lgan ")[1].strip())
     assert command[command.index("--target") :][:2] == ["--target", "logS"]
+    assert "head_layers=1" in command  # or the number of graphs would decide
     again = lgan(*command, "--device", "cpu", "--output", "again", "--json")
     assert again.json["results"]["gin"]["mean"] == pytest.approx(-found.winner.value, rel=1e-4)
     other = lgan("sweep", "a.csv", "--target", "logS", "--split", "group:batch", "--folds", 2,

@@ -102,7 +102,7 @@ def test_a_model_without_edge_features_names_those_that_have_them(model):
 
 
 @pytest.mark.parametrize("model", ["lgan", "gin"])
-def test_what_is_computed_of_molecules_is_dropped_in_part_and_columns_never(model):
+def test_what_is_computed_of_molecules_is_dropped_in_part_and_nothing_beside_columns(model):
     def share(**given):
         return settings_for(model, "", **given).options["graph_dropout"]
 

@@ -135,6 +135,19 @@ def test_a_selection_is_what_its_batch_is(union):
     assert torch.equal(whole.lines.opposite_index, batch.lines.opposite_index)
 
 
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"graph_dim": 5, "graph_dropout": 1.0}, "`graph_dropout` must be at least 0 and below 1"),
+        ({"graph_dropout": 0.5}, "no features of whole graphs to drop"),
+    ],
+)
+def test_a_share_that_cannot_be_dropped_is_refused(name, given, message):
+    with pytest.raises(ValueError, match=message):
+        NETWORKS[name](3, 4, 2, **given)
+
+
 def test_what_does_not_fit_is_refused(union):
     model = lgan.LGAN(union.num_features, 4, 2, graph_dim=6)
     with pytest.raises(ValueError, match=r"reads `graph_x` of shape \[2, 6\].*got shape \[2, 5\]"):

@@ -68,6 +68,14 @@ def test_a_wrong_space_is_refused_before_anything_runs(space, fixed, message):
         check_space(space, "lgan", "MUTAG", fixed)
 
 
+def test_dropout_of_features_that_are_searched_is_what_goes_with_them():
+    space = {"graph_features": ("none", "morgan")}
+    fixed = all_fixed(space, "lgan", "", {})
+    found = [settings_for("lgan", "", **fixed, **point) for point in points(space)]
+    assert [settings.options["graph_dropout"] for settings in found] == [0, 0.5]
+    assert all_fixed(space, "lgan", "", {"graph_dropout": 0.2})["graph_dropout"] == 0.2
+
+
 @pytest.mark.parametrize("model", sorted(SPACES))
 def test_what_is_fixed_and_a_point_say_everything(model, monkeypatch):
     fixed = all_fixed(SPACES[model], model, "MUTAG", {"epochs": 7})

@@ -31,6 +31,8 @@ class GraphBlock(nn.Module):
         super().__init__()
         if graph_dim < 1:
             raise ValueError(f"`graph_dim` must be 1 or more, or None, got {graph_dim}.")
+        if not 0 <= dropout < 1:
+            raise ValueError(f"`graph_dropout` must be at least 0 and below 1, got {dropout}.")
         self.graph_dim = graph_dim
         self.out_channels = out_channels
         self.lin = Linear(graph_dim, out_channels)
@@ -54,7 +56,19 @@ class GraphBlock(nn.Module):
                 "None."
             )
         g = g.to(self.lin.weight.dtype)
-        if self.dropout is not None:
+        if self.dropout is not None and self.training:
             g = self.dropout(g.expand(*h.shape[:-2], *g.shape))  # every model drops its own
         joined = self.lin(g).relu().expand(*h.shape[:-1], -1)
         return torch.cat([h, joined if self.dropout is None else self.dropout(joined)], -1)
+
+
+def graph_block(graph_dim: int | None, out_channels: int, dropout: float) -> GraphBlock | None:
+    """The block of a network that reads features of whole graphs, and none of others."""
+    if graph_dim is not None:
+        return GraphBlock(graph_dim, out_channels, dropout)
+    if dropout:
+        raise ValueError(
+            f"`graph_dropout` is {dropout}, and there are no features of whole graphs to drop. "
+            "Load some with `graph_features`, or leave it out."
+        )
+    return None

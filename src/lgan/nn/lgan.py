@@ -10,7 +10,7 @@ from lgan.nn.dropout import Dropout
 from lgan.nn.eager import eager
 from lgan.nn.edge_vectors import EdgeDim
 from lgan.nn.features import check_finite, checked_features
-from lgan.nn.graph_block import GraphBlock
+from lgan.nn.graph_block import graph_block
 from lgan.nn.lgan_conv import Branches, CodeMap, Comb, Fusion, LGANConv
 from lgan.nn.linear import Linear, one_hot
 from lgan.nn.norm import Norm
@@ -123,9 +123,7 @@ class LGAN(nn.Module):
             for layer in range(num_layers)
         )
         levels = num_layers * hidden_channels + include_input * in_channels
-        self.graph_block = (
-            None if graph_dim is None else GraphBlock(graph_dim, hidden_channels, graph_dropout)
-        )
+        self.graph_block = graph_block(graph_dim, hidden_channels, graph_dropout)
         widths = [levels * len(self.readout) + (0 if graph_dim is None else hidden_channels)]
         widths += [hidden_channels] * (head_layers - 1)
         self.dropout = Dropout(dropout)

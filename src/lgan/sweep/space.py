@@ -104,7 +104,8 @@ def all_fixed(space: Space, model: str, dataset: str, fixed: Mapping[str, Any]) 
         32
     """
     settings = settings_for(model, dataset, **fixed).flat()
-    return {name: value for name, value in settings.items() if name not in {*space, "seed"}}
+    free = {*space, "seed"} | ({"graph_dropout"} - {*fixed} if "graph_features" in space else set())
+    return {name: value for name, value in settings.items() if name not in free}
 
 
 def shape_of(params: Mapping[str, Any]) -> dict[str, Any]:

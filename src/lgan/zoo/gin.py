@@ -11,7 +11,7 @@ from torch_geometric.nn import GINConv, GINEConv
 
 from lgan.nn.dropout import Dropout
 from lgan.nn.eager import eager
-from lgan.nn.graph_block import GraphBlock
+from lgan.nn.graph_block import graph_block
 from lgan.nn.linear import Linear, one_hot
 from lgan.nn.norm import Norm, norm_layer
 from lgan.nn.readout import readout_names, skip_cat
@@ -87,9 +87,7 @@ class GIN(nn.Module):
         self.in_channels = in_channels
         self.edge_dim = edge_dim
         self.graph_dim = graph_dim
-        self.graph_block = (
-            None if graph_dim is None else GraphBlock(graph_dim, hidden_channels, graph_dropout)
-        )
+        self.graph_block = graph_block(graph_dim, hidden_channels, graph_dropout)
         self.include_input = include_input
         width = num_layers * hidden_channels + include_input * in_channels
         widths = [width * len(self.readout) + (0 if graph_dim is None else hidden_channels)]
