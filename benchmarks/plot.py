@@ -80,7 +80,8 @@ def _draw_bars(axes: Any, unit: str, pairs: list[BarPair]) -> None:
         )
     axes.set_yticks(range(len(pairs)), [pair.label for pair in pairs], fontsize=8)
     axes.set_ylim(len(pairs) - 0.5, -0.5)
-    if unit != "GiB":
+    values = [value for pair in pairs for value in (pair.ours, pair.peer) if value]
+    if unit != "GiB" and values and max(values) > 10 * min(values):  # or lengths would deceive
         axes.set_xscale("log")
     axes.margins(x=0.35)
     axes.set_xlabel(unit)
