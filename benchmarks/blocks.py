@@ -10,12 +10,11 @@ import torch
 from benchmarks.child import available_memory, call_in_child
 from benchmarks.config import BenchConfig
 from benchmarks.graphs import ring_lattice
+from benchmarks.large import BUDGET, WIDTH
 from benchmarks.row import Bar, Row
 from lgan.nn import LGANConv
 from lgan.nn.blocks import conv_by_blocks
 
-WIDTH = 32
-BUDGET = 24 * 2**30
 # The whole layer is measured beside the blocks up to here.
 WHOLE = 1_000_000
 

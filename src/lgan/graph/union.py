@@ -11,6 +11,7 @@ from torch import Tensor
 from lgan.graph.batch import GraphBatch
 from lgan.graph.cells import Cells, batch_cells, cells_from_tensors, cells_to_tensors
 from lgan.graph.checks import check_cells, check_lines_in_graphs, check_pairs, check_ptr
+from lgan.graph.cutting import cut_pairs
 from lgan.graph.edge_features import EdgeFeatures
 from lgan.graph.edges import check_integers
 from lgan.graph.ego_lines import FIELDS, EgoLines
@@ -335,7 +336,7 @@ class GraphUnion:
         batch = EgoLines(
             num_nodes=nodes.numel(),
             multiplicity=lines.multiplicity[nodes],
-            **self._cut(ids, shift.to(torch.int32)),
+            **cut_pairs(lines, self.pair_ptr, self.opposite_ptr, ids, shift.to(torch.int32)),
             _trusted=True,
         )
         cells = batch_cells(self.cells, self.node_ptr, ids) if self.cells else {}
@@ -344,35 +345,6 @@ class GraphUnion:
         return GraphBatch(
             x, self.y[ids], ptr, ids, batch, cells=cells, graph_x=graph_x, _trusted=True
         )
-
-    def _cut(self, ids: Tensor, shift: Tensor) -> dict[str, Any]:
-        """What the pairs of some graphs ``[B]`` are, with ``shift`` added to their nodes ``[B]``.
-
-        One compiled pass on the CPU.
-        """
-        lines, start = self.lines, self.pair_ptr[ids]
-        length = self.pair_ptr[ids + 1] - start
-        if ids.device.type == "cpu":
-            from lgan.ops.listing_numba import cut_ranges
-
-            names = ("pair_index", "opposite_index", "opposite_count", "pair_triangles")
-            given = (*(getattr(lines, name) for name in names), self.pair_ptr, self.opposite_ptr)
-            cut = cut_ranges(*(tensor.numpy() for tensor in (*given, ids, shift)))
-            found = dict(zip(names, map(torch.from_numpy, cut), strict=True))
-            if lines.pair_table is None:
-                return found
-            return {**found, **lines.table_of(concat_ranges(start, length))}
-        pairs = concat_ranges(start, length)
-        opposite_start = self.opposite_ptr[ids]
-        opposite_length = self.opposite_ptr[ids + 1] - opposite_start
-        opposite = lines.opposite_index[concat_ranges(opposite_start, opposite_length)]
-        return {
-            "pair_index": lines.pair_index[:, pairs] + torch.repeat_interleave(shift, length),
-            "opposite_index": opposite + torch.repeat_interleave(shift, opposite_length),
-            "opposite_count": lines.opposite_count[pairs],
-            "pair_triangles": lines.pair_triangles[pairs],
-            **lines.table_of(pairs),
-        }
 
     def select(self, ids: Tensor) -> "GraphUnion":
         """Some of the graphs, in any order, as a data set of its own.

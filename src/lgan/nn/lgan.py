@@ -1,6 +1,5 @@
 """The Line Graph Aggregation Network."""
 
-from itertools import pairwise
 from typing import Any
 
 from torch import Tensor, nn
@@ -11,8 +10,9 @@ from lgan.nn.eager import eager
 from lgan.nn.edge_vectors import EdgeDim
 from lgan.nn.features import check_finite, checked_features
 from lgan.nn.graph_block import graph_block
+from lgan.nn.head import head_maps, read_head
 from lgan.nn.lgan_conv import Branches, CodeMap, Comb, Fusion, LGANConv
-from lgan.nn.linear import Linear, one_hot
+from lgan.nn.linear import one_hot
 from lgan.nn.norm import Norm
 from lgan.nn.readout import readout_names, skip_cat
 
@@ -93,7 +93,6 @@ class LGAN(nn.Module):
         super().__init__()
         sizes = {"in_channels": in_channels, "hidden_channels": hidden_channels}
         sizes |= {"out_channels": out_channels, "num_layers": num_layers}
-        sizes |= {"head_layers": head_layers}
         for name, size in sizes.items():
             if size < 1:
                 raise ValueError(f"`{name}` must be 1 or more, got {size}.")
@@ -124,11 +123,9 @@ class LGAN(nn.Module):
         )
         levels = num_layers * hidden_channels + include_input * in_channels
         self.graph_block = graph_block(graph_dim, hidden_channels, graph_dropout)
-        widths = [levels * len(self.readout) + (0 if graph_dim is None else hidden_channels)]
-        widths += [hidden_channels] * (head_layers - 1)
+        width = levels * len(self.readout) + (0 if graph_dim is None else hidden_channels)
         self.dropout = Dropout(dropout)
-        self.mlp = nn.ModuleList(Linear(a, b) for a, b in pairwise(widths))
-        self.head = Linear(widths[-1], out_channels)
+        self.mlp, self.head = head_maps(width, hidden_channels, out_channels, head_layers)
 
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
@@ -160,7 +157,4 @@ class LGAN(nn.Module):
         skip = skip_cat(levels, ptr, lines.multiplicity, self.readout)
         if self.graph_block is not None:
             skip = self.graph_block(skip, data)
-        for linear in self.mlp:
-            skip = linear(self.dropout(skip)).relu()
-        out: Tensor = self.head(self.dropout(skip))
-        return out
+        return read_head(skip, self.dropout, self.mlp, self.head)

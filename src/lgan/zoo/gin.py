@@ -1,7 +1,6 @@
 """Graph Isomorphism Network, from PyG's own layer."""
 
 import math
-from itertools import pairwise
 from typing import Any
 
 import torch
@@ -12,6 +11,7 @@ from torch_geometric.nn import GINConv, GINEConv
 from lgan.nn.dropout import Dropout
 from lgan.nn.eager import eager
 from lgan.nn.graph_block import graph_block
+from lgan.nn.head import head_maps, read_head
 from lgan.nn.linear import Linear, one_hot
 from lgan.nn.norm import Norm, norm_layer
 from lgan.nn.readout import readout_names, skip_cat
@@ -74,8 +74,6 @@ class GIN(nn.Module):
         head_layers: int = 1,
     ) -> None:
         super().__init__()
-        if head_layers < 1:
-            raise ValueError(f"`head_layers` must be 1 or more, got {head_layers}.")
         self.readout = readout_names(readout)
         self.layers = nn.ModuleList(
             _GINLayer(
@@ -90,10 +88,8 @@ class GIN(nn.Module):
         self.graph_block = graph_block(graph_dim, hidden_channels, graph_dropout)
         self.include_input = include_input
         width = num_layers * hidden_channels + include_input * in_channels
-        widths = [width * len(self.readout) + (0 if graph_dim is None else hidden_channels)]
-        widths += [hidden_channels] * (head_layers - 1)
-        self.mlp = nn.ModuleList(Linear(a, b) for a, b in pairwise(widths))
-        self.head = Linear(widths[-1], out_channels)
+        width = width * len(self.readout) + (0 if graph_dim is None else hidden_channels)
+        self.mlp, self.head = head_maps(width, hidden_channels, out_channels, head_layers)
 
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
@@ -125,10 +121,7 @@ class GIN(nn.Module):
         skip = skip_cat(levels, ptr, multiplicity, self.readout)
         if self.graph_block is not None:
             skip = self.graph_block(skip, data)
-        for linear in self.mlp:
-            skip = linear(self.dropout(skip)).relu()
-        out: Tensor = self.head(self.dropout(skip))
-        return out
+        return read_head(skip, self.dropout, self.mlp, self.head)
 
 
 class _GINLayer(nn.Module):
