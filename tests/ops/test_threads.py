@@ -118,3 +118,34 @@ def test_every_plane_goes_to_one_thread(planes, count, threads):
     with threads_module.model_threads():
         threads_module.by_planes(loop, planes, 1)
     assert bool((seen == 1).all())
+
+
+def test_inside_numbers_below_the_normal_ones_are_zero_in_every_thread(threads):
+    threads(3)
+
+    def smallest() -> list[float]:
+        seen = torch.full((3,), 1e-39)
+
+        def loop(k0: int, k1: int) -> None:
+            seen[k0:k1] *= 1
+
+        threads_module.by_planes(loop, 3, work=1)
+        return seen.tolist()
+
+    if not torch.set_flush_denormal(False):
+        pytest.skip("this processor keeps numbers below the normal ones")
+    assert min(smallest()) > 0
+    with ops.model_threads(torch.device("cpu")):
+        assert smallest() == [0.0, 0.0, 0.0]
+    assert min(smallest()) > 0
+
+
+def test_who_takes_them_for_zero_before_does_so_after(threads):
+    if not torch.set_flush_denormal(True):
+        pytest.skip("this processor keeps numbers below the normal ones")
+    try:
+        with ops.model_threads(torch.device("cpu")):
+            pass
+        assert not bool(torch.full((), 1e-39) * 1 > 0)
+    finally:
+        torch.set_flush_denormal(False)

@@ -1,7 +1,7 @@
 """How compiled loops are shared out among threads."""
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -25,6 +25,9 @@ def model_threads() -> Iterator[None]:
 
     Two pools that share the cores get in each other's way: the threads of one wait actively for
     its next piece of work while those of the other have some.
+
+    Numbers below the normal ones, about 1e-38, count as 0: the gradients at graphs that a model has
+    long learned are full of them, and each costs an Intel core some hundred cycles.
     """
     import scipy.linalg.cython_blas  # noqa: F401  (what is loaded later would not be limited)
 
@@ -32,10 +35,13 @@ def model_threads() -> Iterator[None]:
     token = _threads.set(threads)
     torch.set_num_threads(1)
     _keep_freed_memory()
+    flushed = _flushes_subnormal()
+    torch.set_flush_denormal(True)
     try:
         with threadpool_limits(1, user_api="blas"):
             yield
     finally:
+        torch.set_flush_denormal(flushed)
         torch.set_num_threads(threads)
         _threads.reset(token)
 
@@ -66,6 +72,11 @@ def _keep_freed_memory() -> None:
     torch.empty((32 << 20) - 8192, dtype=torch.uint8)
 
 
+def _flushes_subnormal() -> bool:
+    """Whether this thread takes numbers below the normal ones for 0."""
+    return not bool(torch.full((), 1e-39) * 1 > 0)
+
+
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(
@@ -73,12 +84,22 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     )
 
 
+def _submit(threads: int, loop: Callable[..., None], *args: Any) -> "Future[None]":
+    """Call a loop in another thread, which rounds as this one does."""
+    return _pool(threads).submit(_rounding_alike, _threads.get() is not None, loop, *args)
+
+
+def _rounding_alike(flush: bool, loop: Callable[..., None], *args: Any) -> None:
+    torch.set_flush_denormal(flush)
+    loop(*args)
+
+
 def by_planes(loop: Callable[[int, int], None], planes: int, work: int) -> None:
     """Call ``loop(k0, k1)`` over parts of the planes, one a thread of :func:`model_threads`."""
     threads = (_threads.get() or 1) if work >= SMALL else 1
     cuts = [planes * i // threads for i in range(threads + 1)]
     parts = [part for part in pairwise(cuts) if part[0] < part[1]]
-    waiting = [_pool(threads).submit(loop, *part) for part in parts[1:]]
+    waiting = [_submit(threads, loop, *part) for part in parts[1:]]
     loop(*parts[0])
     for job in waiting:
         job.result()
@@ -94,7 +115,7 @@ def in_threads(loop: Callable[..., None], planes: int, columns: int, work: int, 
         threads = max(1, min(threads, columns // NARROW))
         cuts = [columns * i // threads for i in range(threads + 1)]
         parts = [(0, planes, a, b) for a, b in pairwise(cuts)]
-    waiting = [_pool(threads).submit(loop, *args, *part) for part in parts[1:]]
+    waiting = [_submit(threads, loop, *args, *part) for part in parts[1:]]
     loop(*args, *parts[0])
     for job in waiting:
         job.result()
