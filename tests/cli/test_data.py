@@ -211,6 +211,26 @@ def test_table_becomes_shards_that_train_takes(lgan, tmp_path):
     assert "read as they were prepared" in refused.err
 
 
+def test_shards_with_features_of_graphs_and_columns_train_what_the_table_trains(lgan, tmp_path):
+    rows = "\n".join(f"{'C' * (1 + i % 5)}O,{i % 2},{i / 3},b{i % 4}" for i in range(30))
+    (tmp_path / "t.csv").write_text(f"smiles,active,pH,batch\n{rows}\n")
+    told = ("--graph-features", "morgan,pH")
+    ran = lgan("data", "prepare", "t.csv", "--target", "active", *told, "--columns", "batch",
+               "--shards", "3", "--output", "shards")  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert "lgan train shards --graph-features morgan,pH" in ran.out
+    tiny = ["--members", "2", "--epochs", "1", "--hidden", "4", "--layers", "1", "--no-report"]
+    grouped = (*tiny, "--split", "group:batch", *told, "--json")
+    table = lgan("train", "t.csv", "--target", "active", *grouped, "--output", "m0").json
+    assert lgan("train", "shards", *grouped, "--output", "m1").json["test"] == table["test"]
+    assert lgan("train", "shards", *grouped, "--window", "1", "--output", "m2").code == 0
+    assert lgan("train", "shards", *tiny, "--output", "m3").code == 0
+    refused = lgan("train", "shards", *tiny, "--split", "group:day", "--output", "m4")
+    assert refused.code == 1
+    assert "the columns batch, pH" in refused.err
+    assert "the column day" in refused.err
+
+
 def test_shards_are_for_tables(lgan, empty):
     ran = lgan("data", "prepare", "csl", "--shards", "4")
     assert ran.code == 2

@@ -14,6 +14,8 @@ import torch
 from lgan.data import Shards, load, load_raw, prepare_shards, scaffolds, streamed_task
 from lgan.data import prepare as module
 from lgan.data.molecule_features import MoleculeFeatures
+from lgan.data.sharded_union import ShardedUnion
+from lgan.task.cells import spelled
 
 SMILES = ["CCO", "C[N+](C)(C)C", "c1ccccc1Br", "C1CC1", "CC(=O)[O-]", "C#N", "F/C=C/F", "O"]
 UNREADABLE = "C1CC"
@@ -57,6 +59,60 @@ def test_union_of_shards_has_the_bits_of_the_table_read_at_once(table, tmp_path,
         assert equal(made.union(), whole)
         assert equal(load(tmp_path / "shards"), whole)
     assert made.encoder == Shards.open(tmp_path / "shards").encoder
+
+
+@pytest.fixture
+def assays(table):
+    """The table with a column of numbers, some missing, and one of words."""
+    head, *lines = table.read_text().splitlines()
+    more = [
+        f"{line},{'' if i % 5 == 2 else i / 7},{'ab'[i % 3 == 0]}" for i, line in enumerate(lines)
+    ]
+    table.write_text("\n".join([f"{head},pH,batch", *more]) + "\n")
+    return table
+
+
+@pytest.mark.parametrize("features", ["morgan", "pH,batch,rdkit2d", "rdkit2d,morgan,pH"])
+def test_features_of_whole_graphs_have_the_bits_of_the_table(assays, tmp_path, features):
+    folder = tmp_path / "shards"
+    made = prepare_shards(assays, folder, targets="active", shards=4, graph_features=features)
+    with pytest.warns(UserWarning, match="1 of 20 graphs"):
+        whole = load(assays, root=tmp_path, targets="active", graph_features=features)
+    with pytest.warns(UserWarning, match="1 of 20 graphs"):
+        plain = load(assays, root=tmp_path, targets="active")
+    assert equal(made.union(), whole)
+    assert equal(load(folder, graph_features=features), whole)
+    assert equal(load(folder), plain)
+    window = ShardedUnion(made, 1)
+    assert window.num_graph_features == whole.num_graph_features
+    got = window.batch(torch.tensor([0, 18, 7]))
+    assert torch.equal(got.graph_x, whole.graph_x[[0, 18, 7]])
+    with pytest.raises(ValueError, match="prepared"):
+        load(folder, graph_features="morgan,rdkit2d")
+
+
+def test_columns_are_kept_for_graphs_that_are_read_again(assays, tmp_path):
+    options = {"targets": "active", "columns": ("batch", "pH")}
+    made = prepare_shards(assays, tmp_path / "shards", shards=4, **options)
+    whole = load_raw(assays, **options)
+    whole = whole.select([g for g in range(20) if g != 4])  # which has no target
+    rows, again = made.rows(), made.raw([18, 2])
+    assert Shards.open(tmp_path / "shards").columns == ("batch", "pH")
+    for name in made.columns:
+        expected = [spelled(cell) for cell in whole.columns[name]]
+        assert rows.columns[name] == expected
+        assert again.columns[name] == [expected[18], expected[2]]
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [({"columns": ("batsch",)}, "batsch"), ({"graph_features": "Morgan"}, "Morgan"),
+     ({"graph_features": "active"}, "must not name what is predicted")],
+)  # fmt: skip
+def test_columns_that_cannot_be_kept_are_refused_before_any_work(assays, tmp_path, options, match):
+    with pytest.raises(ValueError, match=match):
+        prepare_shards(assays, tmp_path / "shards", targets="active", **options)
+    assert not list((tmp_path / "shards").glob("shard-*"))
 
 
 def test_rows_that_cost_their_row_are_counted_and_told(table, tmp_path):

@@ -40,6 +40,8 @@ def prepare(
     features: options.Features = None,
     pair_code: options.PairCode = None,
     compress: options.Compress = True,
+    graph_features: options.GraphFeatures = None,
+    columns: options.KeptColumns = None,
     shards: options.Shards = None,
     processes: options.Processes = 1,
     ray: options.Ray = None,
@@ -53,15 +55,24 @@ def prepare(
     Examples:
       lgan data prepare MUTAG
       lgan data prepare big.csv --target active --shards 64 --output big
+      lgan data prepare assays.csv --target pIC50 --columns batch --graph-features rdkit2d,pH
       lgan data prepare huge.parquet --shards 2000 --ray auto --output huge
     """
     data.check(source)
     if Path(source).exists():
-        how = {"shards": shards, "processes": processes, "ray": ray}
-        _prepare_table(Path(source), data, pair_code, compress, how, output, as_json)
+        kept = [] if columns is None else [name.strip() for name in columns.split(",")]
+        how = {
+            "pair_code": pair_code or "none", "compress": compress,
+            "graph_features": graph_features, "columns": kept,
+            "shards": shards, "processes": processes, "ray": ray,
+        }  # fmt: skip
+        _prepare_table(Path(source), data, how, output, as_json)
         return
-    if (output, shards, ray) != (None, None, None):
-        raise typer.BadParameter("`--shards`, `--ray`, `--output` are for tables of molecules.")
+    if (output, shards, ray, graph_features, columns) != (None,) * 5:
+        raise typer.BadParameter(
+            "`--shards`, `--ray`, `--output`, `--graph-features`, `--columns` are for tables of "
+            "molecules."
+        )
     if source not in DATASETS:
         raise typer.BadParameter(f"{source} is read when it is needed: `lgan train {source}`.")
     _prepare_named(source, data.root, data.mirror, features, compress, as_json)
@@ -105,8 +116,6 @@ def _prepare_named(
 def _prepare_table(
     path: Path,
     data: SourceOptions,
-    pair_code: str | None,
-    compress: bool,
     how: dict[str, Any],
     output: Path | None,
     as_json: bool,
@@ -122,8 +131,7 @@ def _prepare_table(
     with row_progress(f"preparing {path.name}") as progress:
         made = prepare_shards(
             path, folder, targets=reading.targets, task=reading.task, molecules=reading.molecules,
-            smiles_column=reading.smiles_column, compress=compress, pair_code=pair_code or "none",
-            progress=progress, **how,
+            smiles_column=reading.smiles_column, progress=progress, **how,
         )  # fmt: skip
     facts: dict[str, Any] = {
         **made.counts,
@@ -140,7 +148,8 @@ def _prepare_table(
     if made.counts["unreadable"]:
         row, reason = made.errors()[0]
         note(f"{made.counts['unreadable']:,} rows cannot be read; row {row + 1}: {reason}")
-    console.print(f"ready: lgan train {folder}", highlight=False, soft_wrap=True)
+    told = f" --graph-features {','.join(made.graph_features)}" if made.graph_features else ""
+    console.print(f"ready: lgan train {folder}{told}", highlight=False, soft_wrap=True)
 
 
 @app.command()

@@ -162,6 +162,13 @@ Shards = Annotated[
     int | None,
     typer.Option(min=1, metavar="N", help="Number of shards, of 100,000 rows at most."),
 ]
+KeptColumns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns", metavar="NAMES",
+        help="Further columns to keep, with commas, for `--split group:COLUMN` and `column:NAME`.",
+    ),
+]  # fmt: skip
 Processes = Annotated[int, typer.Option(min=1, metavar="N", help="Processes that read molecules.")]
 Ray = Annotated[
     str | None,

@@ -93,12 +93,7 @@ class Encoder:
         if features == "all" and not raw.nodes.num_columns:
             features = "degree-bins"
         nodes, known = _node_columns(raw, features), _task(raw, targets, task)
-        told = [name for name in graph_features if known is not None and name in known.targets]
-        if told:
-            raise ValueError(
-                f"`graph_features` must not name what is predicted, got {told[0]!r}. Leave it out, "
-                "or name the targets."
-            )
+        check_not_targets(graph_features, () if known is None else known.targets)
         return Encoder(
             nodes=ColumnEncoder.fit(nodes, other=other),
             pairs=ColumnEncoder.fit(_edge_columns(raw, edge_features), other=other),
@@ -286,6 +281,16 @@ class Encoder:
         if computed is None or computed in raw.nodes.names:
             return raw.nodes
         return _node_columns(raw, computed, bins=len(self.nodes.vocabularies[0]))
+
+
+def check_not_targets(graph_features: Sequence[str], targets: Sequence[str]) -> None:
+    """Refuse features that are what is to be predicted."""
+    told = [name for name in graph_features if name in targets]
+    if told:
+        raise ValueError(
+            f"`graph_features` must not name what is predicted, got {told[0]!r}. Leave it out, "
+            "or name the targets."
+        )
 
 
 def _node_columns(raw: RawGraphs, features: str, bins: int | None = None) -> Columns:

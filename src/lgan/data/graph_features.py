@@ -1,6 +1,6 @@
 """Features of whole graphs: fingerprints, descriptors of molecules, columns of the source."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -23,6 +23,51 @@ RADIUS, BITS = 2, 1024
 # Deviations from the mean beyond which a number is cut: some descriptors grow exponentially.
 FARTHEST = 5.0
 Scale = tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class GraphValues:
+    """What features of whole graphs are made from, as it is, before anything is scaled.
+
+    Attributes:
+        name: The source.
+        computed: The bits of ``morgan`` ``[G, 1024]``; the descriptors of ``rdkit2d``, by
+            :func:`descriptor_names`, NaN where one is missing ``[G, n]``.
+        columns: The cells of columns, one per graph.
+    """
+
+    name: str
+    computed: Mapping[str, NDArray[Any]]
+    columns: Mapping[str, Sequence[Any]]
+
+    @staticmethod
+    def of(raw: RawGraphs, asked: Sequence[str]) -> "GraphValues":
+        """The values of graphs; columns that they do not have are left out."""
+        compute: dict[str, Callable[[RawGraphs], NDArray[Any]]]
+        compute = {"morgan": morgan, "rdkit2d": descriptors}
+        return GraphValues(
+            raw.name,
+            {name: compute[name](raw) for name in asked if name in COMPUTED},
+            {name: raw.columns[name] for name in asked if name in raw.columns},
+        )
+
+    def column(self, name: str) -> TargetColumn:
+        """A column of the source."""
+        if name not in self.columns:
+            there = ", ".join(map(repr, self.columns)) or "none"
+            raise ValueError(
+                f"The feature {name!r} of whole graphs must be one of {', '.join(COMPUTED)} or a "
+                f"column of {self.name}, got the columns {there}. Give a table that has it."
+            )
+        return TargetColumn.read(name, self.columns[name])
+
+    def select(self, graphs: NDArray[np.int64]) -> "GraphValues":
+        """The values of some graphs."""
+        return GraphValues(
+            self.name,
+            {name: values[graphs] for name, values in self.computed.items()},
+            {name: [cells[g] for g in graphs] for name, cells in self.columns.items()},
+        )
 
 
 @dataclass(frozen=True)
@@ -52,19 +97,29 @@ class GraphFeatures:
     @staticmethod
     def fit(raw: RawGraphs, asked: Sequence[str]) -> "GraphFeatures":
         """The features of these graphs; targets are not looked at."""
+        return GraphFeatures.fit_values([GraphValues.of(raw, asked)], asked)
+
+    @staticmethod
+    def fit_values(parts: Sequence[GraphValues], asked: Sequence[str]) -> "GraphFeatures":
+        """The features of graphs whose values come in parts; of descriptors one at a time is put
+        together, so that the parts may be larger than memory.
+        """
         scales: dict[str, dict[str, Scale]] = {}
         words: dict[str, tuple[str, ...]] = {}
         for name in asked:
-            if name == "morgan":
-                continue
-            if name != "rdkit2d":
-                column = _column(raw, name)
-                if not column.all_numbers():
+            if name == "rdkit2d":
+                tables = [part.computed[name].T for part in parts]
+                scales[name] = {
+                    own: _scale(np.concatenate([table[i] for table in tables]))
+                    for i, own in enumerate(descriptor_names())
+                }
+            elif name != "morgan":
+                texts = [text for part in parts for text in part.column(name).texts]
+                column = TargetColumn.read(name, texts)
+                if column.all_numbers():
+                    scales[name] = {name: _scale(column.numbers)}
+                else:
                     words[name] = tuple(column.distinct())
-                    continue
-            names = descriptor_names() if name == "rdkit2d" else (name,)
-            values = _numbers(raw, name, names)
-            scales[name] = dict(zip(names, map(_scale, values.T), strict=True))
         return GraphFeatures(tuple(asked), scales, words)
 
     @property
@@ -82,23 +137,28 @@ class GraphFeatures:
 
     def encode(self, raw: RawGraphs) -> Tensor:
         """The features of every graph ``[G, d]``."""
+        return self.encode_values(GraphValues.of(raw, self.asked))
+
+    def encode_values(self, values: GraphValues) -> Tensor:
+        """The features of every graph of which these are the values ``[G, d]``."""
         parts = []
         for name in self.asked:
             if name == "morgan":
-                parts.append(morgan(raw).astype(np.float32))
+                parts.append(values.computed[name].astype(np.float32))
             elif name in self.words:
-                texts = _column(raw, name).texts
+                texts = values.column(name).texts
                 parts.append(np.array([[t == word for word in self.words[name]] for t in texts],
                                       np.float32).reshape(len(texts), -1))  # fmt: skip
             else:
                 mean, deviation = np.array(list(self.scales[name].values())).T
-                values = (_numbers(raw, name, tuple(self.scales[name])) - mean) / deviation
-                parts.append(np.nan_to_num(np.clip(values, -FARTHEST, FARTHEST)).astype(np.float32))
+                scaled = (_numbers(values, name, tuple(self.scales[name])) - mean) / deviation
+                parts.append(np.nan_to_num(np.clip(scaled, -FARTHEST, FARTHEST)).astype(np.float32))
         return torch.from_numpy(np.concatenate(parts, 1))
 
     def missing(self, raw: RawGraphs) -> dict[str, int]:
         """How many graphs have no value, by column; only those of the source are counted."""
-        counts = {name: _column(raw, name).texts.count(None) for name in self.columns}
+        values = GraphValues.of(raw, self.columns)
+        counts = {name: values.column(name).texts.count(None) for name in self.columns}
         return {name: count for name, count in counts.items() if count}
 
     def to_json(self) -> dict[str, Any]:
@@ -169,25 +229,33 @@ def descriptor_names() -> tuple[str, ...]:
     return tuple(name for name, _ in require("rdkit.Chem.Descriptors").descList)
 
 
-def _numbers(raw: RawGraphs, asked: str, names: Sequence[str]) -> NDArray[np.float64]:
-    """Values ``[G, n]`` as they are; NaN where one is missing or infinite."""
+def descriptors(raw: RawGraphs) -> NDArray[np.float64]:
+    """All descriptors of molecules, NaN where one cannot be computed ``[G, n]``."""
+    values = np.empty((raw.num_graphs, len(descriptor_names())))
+    with require("rdkit.rdBase").BlockLogs():
+        for graph in range(raw.num_graphs):
+            values[graph] = _descriptors(graph_molecule(raw, graph).ToBinary())
+    return values
+
+
+def _numbers(values: GraphValues, asked: str, names: Sequence[str]) -> NDArray[np.float64]:
+    """Numbers ``[G, n]`` as they are; NaN where one is missing or infinite."""
     if asked != "rdkit2d":
-        column = _column(raw, asked)
+        column = values.column(asked)
         if not column.all_numbers():
             _, text = column.mixed() or ("numbers", str(column.distinct()[0]))
             raise ValueError(
-                f"The column {asked!r} of {raw.name} must hold numbers, as where the model was "
+                f"The column {asked!r} of {values.name} must hold numbers, as where the model was "
                 f"trained, got {text!r}. Correct it, or leave its cells empty."
             )
         return column.numbers[:, None]
     place = {name: i for i, name in enumerate(descriptor_names())}
-    values = np.full((raw.num_graphs, len(names)), np.nan)
+    table = values.computed[asked]
+    found = np.full((len(table), len(names)), np.nan)
     known = [(i, place[name]) for i, name in enumerate(names) if name in place]
     into, of = np.array(known, dtype=int).reshape(-1, 2).T
-    with require("rdkit.rdBase").BlockLogs():
-        for graph in range(raw.num_graphs):
-            values[graph, into] = _descriptors(graph_molecule(raw, graph).ToBinary())[of]
-    return values
+    found[:, into] = table[:, of]
+    return found
 
 
 @lru_cache(1 << 16)  # an encoder is fitted to molecules, then applied to them
@@ -212,13 +280,3 @@ def _scale(values: NDArray[np.float64]) -> Scale:
     mean, deviation = (float(there.mean()), float(there.std())) if there.size else (0.0, 1.0)
     fine = np.isfinite(deviation) and deviation > 1e-12 * max(1.0, abs(mean))
     return mean, deviation if fine else 1.0
-
-
-def _column(raw: RawGraphs, name: str) -> TargetColumn:
-    if name not in raw.columns:
-        there = ", ".join(map(repr, raw.columns)) or "none"
-        raise ValueError(
-            f"The feature {name!r} of whole graphs must be one of {', '.join(COMPUTED)} or a "
-            f"column of {raw.name}, got the columns {there}. Give a table that has it."
-        )
-    return TargetColumn.read(name, raw.columns[name])

@@ -111,10 +111,11 @@ def load(
         >>> load(["CCO", "CCN", "c1ccccc1"], targets={"active": [0, 1, 1]}).num_graphs
         3
     """
-    if is_shards(source):
-        return _of_shards(Shards.open(source), targets, task, features, edge_features, pair_code)
-    progress = progress or (lambda _: None)
     told = feature_list(graph_features)
+    if is_shards(source):
+        shards = Shards.open(source)
+        return _of_shards(shards, told, targets, task, features, edge_features, pair_code)
+    progress = progress or (lambda _: None)
     columns = tuple(name for name in told if name not in COMPUTED)
     given = {"targets": targets, "task": task, **reading}
     if columns:
@@ -147,14 +148,18 @@ def load(
     return cached_union(source, options, build, given=given, root=root, mirror=mirror)
 
 
-def _of_shards(shards: Shards, *given: Any) -> GraphUnion:
-    """The union of shards, of which everything was decided when they were made."""
-    if any(value not in (None, "none") for value in given):
+def _of_shards(shards: Shards, graph_features: tuple[str, ...], *given: Any) -> GraphUnion:
+    """The union of shards, of which everything was decided when they were made, but whether it has
+    the features of whole graphs.
+    """
+    others = graph_features not in ((), shards.graph_features)
+    if others or any(value not in (None, "none") for value in given):
         raise ValueError(
-            f"{shards.folder} holds shards, which are read as they were prepared, got further "
-            "options. Leave them out, or prepare the shards with them."
+            f"{shards.folder} holds shards, which are read as they were prepared (graph features: "
+            f"{', '.join(shards.graph_features) or 'none'}), got further options. Leave them out, "
+            "or prepare the shards with them."
         )
-    return shards.union()
+    return (shards if graph_features else shards.without_graph_features()).union()
 
 
 def cached_union(

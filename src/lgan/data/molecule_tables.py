@@ -41,7 +41,7 @@ def choose_structures(names: Sequence[str], wanted: str | None = None) -> str:
         wanted: The column to take; otherwise the one that is called ``smiles`` or alike.
     """
     if wanted is not None:
-        return _existing(wanted, names, "The column with the SMILES")
+        return existing_column(wanted, names, "The column with the SMILES")
     if MOLBLOCK in names:
         return MOLBLOCK
     for usual in SMILES_NAMES:
@@ -68,7 +68,7 @@ def choose_targets(
     others = [name for name in names if name != structures]
     if wanted is not None and wanted != "all" and list(wanted) != ["all"]:
         asked = [wanted] if isinstance(wanted, str) else list(dict.fromkeys(wanted))
-        return tuple(_existing(name, others, "A target") for name in asked)
+        return tuple(existing_column(name, others, "A target") for name in asked)
     # The title of a molecule is no target, unless it is asked for.
     candidates = [name for name in others if name != NAME] if wanted is None else others
     if not candidates or (wanted is None and len(candidates) > 1):
@@ -109,7 +109,11 @@ def read_molecule_table(
     wanted = () if none else choose_targets(names, structures, targets)
     kept: dict[str, list[Any]] = {
         column: []
-        for column in (structures, *wanted, *(_existing(c, names, "A column") for c in columns))
+        for column in (
+            structures,
+            *wanted,
+            *(existing_column(c, names, "A column") for c in columns),
+        )
     }
     unfit: dict[int, str] = {}
     for block in blocks:
@@ -226,7 +230,8 @@ def _blocks(source: Any) -> tuple[str, tuple[str, ...], Iterable[TableBlock]]:
     return "table", tuple(columns), blocks()
 
 
-def _existing(name: str, names: Sequence[str], what: str) -> str:
+def existing_column(name: str, names: Sequence[str], what: str) -> str:
+    """The name of a column, which must be there."""
     if name not in names:
         raise ValueError(
             f"{what} must be among the columns {_listed(names)}, got {name!r}. Name one of these."

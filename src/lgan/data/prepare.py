@@ -9,18 +9,34 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from lgan._sources import source_digest
 from lgan._version import __version__
 from lgan.data.cache import locked, replaced
-from lgan.data.encoder import Encoder
+from lgan.data.encoder import Encoder, check_not_targets
+from lgan.data.graph_features import COMPUTED, GraphFeatures, GraphValues, feature_list
 from lgan.data.graph_keys import graph_keys
 from lgan.data.load import COMPUTED_BY, with_target
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.data.molecule_graphs import molecule_graphs
-from lgan.data.molecule_tables import choose_structures, choose_targets, molecules_of_blocks
+from lgan.data.molecule_tables import (
+    choose_structures,
+    choose_targets,
+    existing_column,
+    molecules_of_blocks,
+)
 from lgan.data.raw import RawGraphs
 from lgan.data.ray_tasks import on_ray
-from lgan.data.shards import FORMAT, MANIFEST, ShardFile, Shards, column_encoders, save_shard
+from lgan.data.shards import (
+    FORMAT,
+    MANIFEST,
+    ShardFile,
+    Shards,
+    column_encoders,
+    save_shard,
+    shard_values,
+)
 from lgan.data.streamed_task import streamed_task
 from lgan.data.tables import TableBlock, open_table
 from lgan.task import Task
@@ -38,6 +54,8 @@ def prepare_shards(
     task: str | None = None,
     smiles_column: str | None = None,
     molecules: MoleculeFeatures | None = None,
+    graph_features: str | Sequence[str] | None = None,
+    columns: Sequence[str] = (),
     compress: bool = True,
     pair_code: str = "none",
     shards: int | None = None,
@@ -59,6 +77,8 @@ def prepare_shards(
             rows, also of rows that cannot be read.
         smiles_column: The column with the molecules.
         molecules: How molecules become graphs.
+        graph_features: Features of whole graphs, as for :func:`lgan.load`.
+        columns: Further columns to keep, for groups or splits.
         compress: Merge true twins.
         pair_code: Structural code of the pairs.
         shards: Number of shards, of 100,000 rows at most; as few as that allows unless given.
@@ -78,6 +98,8 @@ def prepare_shards(
         "task": task,
         "smiles_column": smiles_column,
         "molecules": features.to_json(),
+        "graph_features": list(feature_list(graph_features)),
+        "columns": list(dict.fromkeys(columns)),
         "compress": compress,
         "pair_code": pair_code,
         "shards": shards,
@@ -144,6 +166,7 @@ def _plan(source: Path, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
         table = open_table(source)
         structures = choose_structures(table.names, asked["smiles_column"])
         chosen = choose_targets(table.names, structures, asked["targets"])
+        kept = _kept(asked, table.names, chosen)
         task, rows = streamed_task(table, chosen, asked["task"])
         least = -(-rows // MOST_ROWS)
         shards = asked["shards"] or least
@@ -158,6 +181,7 @@ def _plan(source: Path, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
             "encoding": table.encoding,
             "separator": table.separator,
             "structures": structures,
+            "columns": kept,
             "task": task.to_json(),
             "rows": rows,
             "rows_per_shard": -(-rows // shards),
@@ -165,6 +189,14 @@ def _plan(source: Path, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
         }
         _write(path, plan)
         return plan
+
+
+def _kept(asked: dict[str, Any], names: Sequence[str], targets: Sequence[str]) -> list[str]:
+    """The columns that are kept: those that were asked for, and those that are features."""
+    features = [name for name in asked["graph_features"] if name not in COMPUTED]
+    check_not_targets(features, targets)
+    kept = dict.fromkeys([*asked["columns"], *features])
+    return [existing_column(name, names, "A column") for name in kept]
 
 
 def _work(
@@ -226,20 +258,28 @@ def _write_shard(
     [(_, molecules)] = molecules_of_blocks(
         [block], plan["structures"], features, processes=processes
     )
-    rows = molecules.rows.tolist()
+    rows, kept = molecules.rows.tolist(), plan["columns"]
+    cells = {
+        name: [block.columns[name][row] for row in rows]
+        for name in (*task.targets, *kept, plan["structures"])
+    }
     raw = molecule_graphs(
         molecules,
         features,
         name=plan["name"],
-        targets={name: [block.columns[name][row] for row in rows] for name in task.targets},
+        targets={name: cells[name] for name in task.targets},
+        columns={name: cells[name] for name in kept},
+        structures=cells[plan["structures"]],
     )
     raw = RawGraphs(**{**vars(raw), "task": task, "rows": raw.rows + block.first})
     labelled, checksum = with_target(raw, task), ""
     if labelled.num_graphs:
+        values = GraphValues.of(raw, (*asked["graph_features"], *kept))
+        places = torch.searchsorted(raw.rows, labelled.rows)
         union = Encoder.fit(raw).encode(
             labelled, compress=asked["compress"], pair_code=asked["pair_code"]
         )
-        save_shard(path, union, labelled, graph_keys(labelled))
+        save_shard(path, union, labelled, graph_keys(labelled), values, places)
         checksum = hashlib.sha256(path.read_bytes()).hexdigest()
     shard = ShardFile(
         path,
@@ -273,13 +313,20 @@ def _finish(folder: Path, plan: dict[str, Any]) -> None:
     features = MoleculeFeatures.from_json(plan["asked"]["molecules"])
     atoms, bonds = ([row for file in made for row in file.tables[kind]] for kind in (0, 1))
     nodes, pairs = column_encoders(features, atoms, bonds)
-    encoder = Encoder(nodes, pairs, Task.from_json(plan["task"]), features.to_json())
+    graphs, told = None, tuple(plan["asked"]["graph_features"])
+    if told:
+        scaled = [name for name in told if name != "morgan"]
+        parts = [shard_values(plan["name"], file.path, scaled)[0] for file in files]
+        graphs = GraphFeatures.fit_values(parts, told)
+    task = Task.from_json(plan["task"])
+    encoder = Encoder(nodes, pairs, task, features.to_json(), graphs=graphs)
     manifest = {
         "format": FORMAT,
         "lgan": __version__,
         "name": plan["name"],
         "options": {name: plan["asked"][name] for name in ("compress", "pair_code")},
         "counts": counts,
+        "columns": plan["columns"],
         "encoder": encoder.to_json(),
         "files": {file.path.name: file.sha256 for file in files},
     }

@@ -34,7 +34,7 @@ class ShardedUnion:
         self.known_task = shards.task
         self.num_features = shards.encoder.num_features
         self.num_edge_features = shards.encoder.num_edge_features
-        self.num_graph_features = 0
+        self.num_graph_features = shards.encoder.num_graph_features
         self.edge_directed = False
         self.num_classes = shards.encoder.num_outputs
         self.num_graphs = shards.num_graphs

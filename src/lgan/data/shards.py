@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from lgan.data.cache import load_tensors, save_tensors
 from lgan.data.column_encoder import ColumnEncoder
 from lgan.data.encoder import Encoder
+from lgan.data.graph_features import GraphValues
 from lgan.data.molecule_features import (
     ATOM_FEATURES,
     BOND_FEATURES,
@@ -30,6 +32,9 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 # What a shard holds of every graph beside its union; the text is canonical SMILES, line by line.
 PER_GRAPH = ("graph_rows", "graph_keys", "graph_work", "smiles")
+# What it holds of every molecule that was read, also of those without a target: values of features
+# of whole graphs, cells of columns as JSON; and the place of every graph among these molecules.
+PER_MOLECULE = ("value_morgan", "value_rdkit2d", "cells", "graph_places")
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,7 @@ class Shards:
         options: What else decides how a union looks: ``compress`` and ``pair_code``.
         files: The shards that hold graphs, in the order of the table.
         counts: Rows, graphs, rows that could not be read, rows without a target.
+        columns: Columns of the table that were kept.
     """
 
     folder: Path
@@ -85,6 +91,7 @@ class Shards:
     options: dict[str, Any]
     files: tuple[ShardFile, ...]
     counts: dict[str, int]
+    columns: tuple[str, ...] = ()
 
     @staticmethod
     def open(folder: Path | str) -> "Shards":
@@ -116,6 +123,7 @@ class Shards:
             options=told["options"],
             files=tuple(ShardFile.read(path) for path in listed),
             counts=told["counts"],
+            columns=tuple(told.get("columns", ())),
         )
 
     def __len__(self) -> int:
@@ -141,6 +149,15 @@ class Shards:
     def nbytes(self) -> int:
         """Bytes of all files of tensors."""
         return sum(file.path.stat().st_size for file in self.files)
+
+    @property
+    def graph_features(self) -> tuple[str, ...]:
+        """The features of whole graphs that its unions have."""
+        return () if self.encoder.graphs is None else self.encoder.graphs.asked
+
+    def without_graph_features(self) -> "Shards":
+        """The same shards, whose unions have no features of whole graphs."""
+        return replace(self, encoder=replace(self.encoder, graphs=None))
 
     def union(self, shards: Sequence[int] | None = None) -> GraphUnion:
         """The graphs of some shards, or of all, as one union; files are read through memory maps.
@@ -178,6 +195,7 @@ class Shards:
             node_ptr=torch.zeros(len(smiles) + 1, dtype=torch.int64),
             pair_index=torch.empty((2, 0), dtype=torch.int64),
             targets=self.task.cells(y),
+            columns=self._columns(),
             task=self.task,
             rows=self.column("graph_rows"),
             errors=self.errors(),
@@ -198,13 +216,24 @@ class Shards:
         read = featurise_molecules(rows.structures, features, processes=1)
         rows = rows.select(read.rows.tolist())
         found = molecule_graphs(
-            read, features, name=self.name, targets=rows.targets, structures=rows.structures
-        )
+            read, features, name=self.name, targets=rows.targets, columns=rows.columns,
+            structures=rows.structures,
+        )  # fmt: skip
         return replace(found, rows=rows.rows, task=self.task)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        """The cells of every column that was kept, one per graph."""
+        cells: dict[str, list[Any]] = {name: [] for name in self.columns}
+        for file in self.files if cells else ():
+            values, places = shard_values(self.name, file.path, ())
+            for name, own in values.select(places).columns.items():
+                cells[name] += own
+        return cells
 
     def _read(self, file: ShardFile) -> GraphUnion:
         tensors, _ = load_tensors(file.path)
-        own = {name: tensor for name, tensor in tensors.items() if name not in PER_GRAPH}
+        beside = {*PER_GRAPH, *PER_MOLECULE}
+        own = {name: tensor for name, tensor in tensors.items() if name not in beside}
         features = MoleculeFeatures.from_json(self.encoder.featuriser or {})
         nodes, pairs = column_encoders(features, *file.tables)
         widths = own["numbers"].clone()
@@ -221,6 +250,9 @@ class Shards:
             own["pair_table"] = torch.cat([kept, _moved(carried, place, wide)], 1)
             widths[3] = wide
         own["numbers"] = widths
+        if self.encoder.graphs is not None:
+            values, places = shard_values(self.name, file.path, self.graph_features)
+            own["graph_x"] = self.encoder.graphs.encode_values(values.select(places))
         return GraphUnion.from_tensors(own, self.name, self.task)
 
 
@@ -245,11 +277,54 @@ def column_encoders(
     return found[0], found[1]
 
 
-def save_shard(path: Path, union: GraphUnion, rows: RawGraphs, keys: Tensor) -> None:
-    """Write the union of some graphs, and what is told of each of them."""
-    text = np.frombuffer("\n".join(rows.ids or ()).encode(), dtype=np.uint8)
+def save_shard(
+    path: Path,
+    union: GraphUnion,
+    rows: RawGraphs,
+    keys: Tensor,
+    values: GraphValues,
+    places: Tensor,
+) -> None:
+    """Write the union of some graphs, and what is told of each of them.
+
+    Args:
+        path: The file.
+        union: The graphs that have a target.
+        rows: The same, before they were encoded.
+        keys: What tells each of them again.
+        values: What features of whole graphs are made from, and columns, of all that were read.
+        places: The places of the graphs among these.
+    """
     own = {"graph_rows": rows.rows, "graph_keys": keys, "graph_work": union.work_per_graph}
-    save_tensors(path, {**union.tensors(), **own, "smiles": torch.from_numpy(text.copy())}, {})
+    own["smiles"] = _stored("\n".join(rows.ids or ()))
+    if values.computed or values.columns:
+        texts = {name: values.column(name).texts for name in values.columns}
+        own |= {"graph_places": places, "cells": _stored(json.dumps(texts))}
+    if "morgan" in values.computed:
+        own["value_morgan"] = torch.from_numpy(np.packbits(values.computed["morgan"], axis=1))
+    if "rdkit2d" in values.computed:  # a descriptor in a piece: they are scaled one by one
+        own["value_rdkit2d"] = torch.from_numpy(values.computed["rdkit2d"].T.copy())
+    save_tensors(path, {**union.tensors(), **own}, {})
+
+
+def shard_values(
+    name: str, path: Path, asked: Sequence[str]
+) -> tuple[GraphValues, NDArray[np.int64]]:
+    """The columns of all molecules of a shard that were read, with the computed values that are
+    asked for, and the places of its graphs among them.
+    """
+    tensors, _ = load_tensors(path)
+    computed = {}
+    if "morgan" in asked:
+        computed["morgan"] = np.unpackbits(tensors["value_morgan"].numpy(), axis=1)
+    if "rdkit2d" in asked:
+        computed["rdkit2d"] = tensors["value_rdkit2d"].numpy().T
+    cells = json.loads(tensors["cells"].numpy().tobytes().decode())
+    return GraphValues(name, computed, cells), tensors["graph_places"].numpy()
+
+
+def _stored(text: str) -> Tensor:
+    return torch.from_numpy(np.frombuffer(text.encode(), dtype=np.uint8).copy())
 
 
 def _moved(table: Tensor, place: Tensor, width: int) -> Tensor:

@@ -205,26 +205,41 @@ def _of_shards(
 ) -> ReadSource:
     """Shards for the network of some settings: one union where they fit into a window."""
     spec = network_spec(settings.model)
-    made = {**shards.options, "features": "all", "edge_features": "all", "graph_features": ()}
+    if not settings.graph_features:
+        shards = shards.without_graph_features()
+    made = {
+        **shards.options,
+        "features": "all",
+        "edge_features": "all",
+        "graph_features": ",".join(shards.graph_features) or "none",
+    }
     wanted = {
         "compress": settings.compress,
         "pair_code": settings.pair_code,
         "features": settings.features,
         "edge_features": settings.edge_features if shards.encoder.num_edge_features else "all",
-        "graph_features": tuple(settings.graph_features),
+        "graph_features": ",".join(settings.graph_features) or "none",
     }
     differ = [name for name in wanted if wanted[name] != made[name]]
-    if differ or reading.given or reading.task or spec.lift is not None:
+    given = {name: value for name, value in reading.given.items() if name != "columns"}
+    missing = [
+        name for name in reading.columns if name not in (*shards.columns, *shards.task.targets)
+    ]
+    if differ or given or missing or reading.task or spec.lift is not None:
         asked = [f"{name} {wanted[name]}" for name in differ]
-        asked += [f"{name} {value}" for name, value in reading.given.items()]
+        asked += [f"{name} {value}" for name, value in given.items()]
+        asked += [f"the column {name}" for name in missing]
+        kept = [f"{name} {value}" for name, value in made.items()]
+        kept += [f"the columns {', '.join(shards.columns)}"] if shards.columns else []
         raise ValueError(
-            f"{shards.folder} holds shards, which are read as they were prepared, with {made}; "
-            f"the model {settings.model!r} or an option asks for "
+            f"{shards.folder} holds shards, which are read as they were prepared, with "
+            f"{', '.join(kept)}; the model {settings.model!r} or an option asks for "
             f"{', '.join(asked) or reading.task or 'cells'}. Prepare the table again with that, "
             "or train on the table itself."
         )
     if window is None:
-        window = max(1, len(shards) * WINDOW_BYTES // shards.nbytes)
+        told = 4 * shards.num_graphs * shards.encoder.num_graph_features
+        window = max(1, len(shards) * WINDOW_BYTES // (shards.nbytes + told))
     union: Graphs
     if window >= len(shards):
         union = checked_and_placed(shards.union(), settings, device)
