@@ -5,6 +5,9 @@ import torch
 
 from lgan.data import prepare_shards
 from lgan.data.sharded_union import ShardedUnion
+from lgan.ops import together
+from lgan.train.loop import _run_steps
+from lgan.train.objective import Objective
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +45,26 @@ def test_neighbouring_batches_share_what_is_read(shards, monkeypatch):
     starts = shards.graph_ptr[:-1]
     list(sharded.batches([starts[[0, 1]], starts[[1]], starts[[0]], starts[[4]], starts[[5]]]))
     assert read == [(0, 1), (4, 5)]
+
+
+def test_a_process_reads_its_share_of_the_shards(shards, monkeypatch):
+    sharded, read = ShardedUnion(shards, 6), []
+    load = sharded._load
+    monkeypatch.setattr(sharded, "_load", lambda s: read.append(s) or load(s))
+    monkeypatch.setattr(together, "workers", lambda: 2)
+    monkeypatch.setattr(together, "sum_in_place", lambda x: None)
+    order = torch.randperm(40, generator=torch.Generator().manual_seed(0))
+    task, seen = sharded.known_task, torch.ones(1, 40, dtype=torch.bool)
+    objective = Objective.of(task, task.metric("rmse"), sharded.y, seen, "none")
+    trained = []
+    for rank in range(2):
+        monkeypatch.setattr(together, "rank", lambda rank=rank: rank)
+        step = lambda batch, *_: trained.append(batch.ids) or torch.zeros(1)  # noqa: E731
+        _run_steps(sharded, objective, seen, step, None, order.split(20), torch.tensor(1.0))
+    assert torch.equal(torch.cat(trained).sort().values, torch.arange(40))
+    own = [set().union(*loads) for loads in (read[: len(read) // 2], read[len(read) // 2 :])]
+    assert all(len(some) <= 4 for some in own)
+    assert own[0] | own[1] == set(range(6))
 
 
 def test_window_must_hold_a_shard(shards):

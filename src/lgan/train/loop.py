@@ -202,6 +202,8 @@ def _run_steps(
             f"A batch must have a graph for each of {together.workers()} processes, got one of "
             f"{min(map(len, batches))}. Choose a larger batch, or fewer processes."
         )
+    if isinstance(union, ShardedUnion):  # graphs of a shard go to one process, or to two
+        batches = [ids.sort().values for ids in batches]
     work, on_host = union.work_per_graph.cpu(), seen.cpu()
     own = [together.balanced_part(work[ids]) for ids in batches]
     parts = [ids[part] for ids, part in zip(batches, own, strict=True)]
