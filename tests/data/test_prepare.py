@@ -109,10 +109,21 @@ def test_columns_are_kept_for_graphs_that_are_read_again(assays, tmp_path):
     [({"columns": ("batsch",)}, "batsch"), ({"graph_features": "Morgan"}, "Morgan"),
      ({"graph_features": "active"}, "must not name what is predicted")],
 )  # fmt: skip
-def test_columns_that_cannot_be_kept_are_refused_before_any_work(assays, tmp_path, options, match):
+def test_columns_that_cannot_be_read_are_refused_before_any_work(assays, tmp_path, options, match):
     with pytest.raises(ValueError, match=match):
         prepare_shards(assays, tmp_path / "shards", targets="active", **options)
     assert not list((tmp_path / "shards").glob("shard-*"))
+
+
+def test_infinite_numbers_are_kept_as_text_and_refused_as_features(assays, tmp_path):
+    lines = assays.read_text().splitlines()
+    lines[22] = lines[22].replace(f"{21 / 7},", "1e999,")
+    assays.write_text("\n".join(lines) + "\n")
+    made = prepare_shards(assays, tmp_path / "a", targets="active", shards=4, columns=("pH",))
+    assert made.rows().columns["pH"][-2] == "inf"
+    with pytest.raises(ValueError, match="'pH' must hold finite numbers, got inf in row 22"):
+        prepare_shards(assays, tmp_path / "b", targets="active", graph_features="pH")
+    assert not list((tmp_path / "b").glob("shard-*"))
 
 
 def test_rows_that_cost_their_row_are_counted_and_told(table, tmp_path):

@@ -38,8 +38,9 @@ from lgan.data.shards import (
     shard_values,
 )
 from lgan.data.streamed_task import streamed_task
-from lgan.data.tables import TableBlock, open_table
+from lgan.data.tables import Table, TableBlock, open_table
 from lgan.task import Task
+from lgan.task.cells import TargetColumn
 
 PLAN = "plan.json"
 # A shard is made in memory: so many rows of it take about 500 MiB.
@@ -166,7 +167,7 @@ def _plan(source: Path, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
         table = open_table(source)
         structures = choose_structures(table.names, asked["smiles_column"])
         chosen = choose_targets(table.names, structures, asked["targets"])
-        kept = _kept(asked, table.names, chosen)
+        kept = _kept(asked, table, chosen)
         task, rows = streamed_task(table, chosen, asked["task"])
         least = -(-rows // MOST_ROWS)
         shards = asked["shards"] or least
@@ -191,12 +192,18 @@ def _plan(source: Path, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
         return plan
 
 
-def _kept(asked: dict[str, Any], names: Sequence[str], targets: Sequence[str]) -> list[str]:
-    """The columns that are kept: those that were asked for, and those that are features."""
+def _kept(asked: dict[str, Any], table: Table, targets: Sequence[str]) -> list[str]:
+    """The columns that are kept: those that were asked for, and those that are features, which
+    must not be infinite.
+    """
     features = [name for name in asked["graph_features"] if name not in COMPUTED]
     check_not_targets(features, targets)
     kept = dict.fromkeys([*asked["columns"], *features])
-    return [existing_column(name, names, "A column") for name in kept]
+    found = [existing_column(name, table.names, "A column") for name in kept]
+    for block in table.blocks() if features else ():
+        for name in features:
+            TargetColumn.read(name, block.columns[name], block.first)
+    return found
 
 
 def _work(

@@ -27,6 +27,7 @@ from lgan.data.molecules import featurise_molecules
 from lgan.data.raw import RawGraphs
 from lgan.graph import GraphUnion, concatenate
 from lgan.task import Task
+from lgan.task.cells import spelled
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -298,7 +299,7 @@ def save_shard(
     own = {"graph_rows": rows.rows, "graph_keys": keys, "graph_work": union.work_per_graph}
     own["smiles"] = _stored("\n".join(rows.ids or ()))
     if values.computed or values.columns:
-        texts = {name: values.column(name).texts for name in values.columns}
+        texts = {name: [spelled(cell) for cell in own] for name, own in values.columns.items()}
         own |= {"graph_places": places, "cells": _stored(json.dumps(texts))}
     if "morgan" in values.computed:
         own["value_morgan"] = torch.from_numpy(np.packbits(values.computed["morgan"], axis=1))

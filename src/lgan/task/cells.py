@@ -54,10 +54,9 @@ class TargetColumn:
         infinite = np.flatnonzero(np.isinf(numbers))
         if len(infinite):
             raise ValueError(
-                f"The target {name!r} must hold finite numbers, got {cells[infinite[0]][0]} in "
+                f"The column {name!r} must hold finite numbers, got {cells[infinite[0]][0]} in "
                 f"row {first + infinite[0] + 1} ({len(infinite)} of {len(cells)} rows are "
-                "infinite). "
-                "Correct these rows, or leave their cells empty."
+                "infinite). Correct these rows, or leave their cells empty."
             )
         return TargetColumn(name, [text for text, _ in cells], numbers)
 
