@@ -8,13 +8,11 @@ import difflib
 import itertools
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import networkx as nx
+import networkx as nx
 
 
-def named_graph(name: str) -> "nx.Graph":
+def named_graph(name: str) -> nx.Graph:
     """A graph by name, or from its graph6 string, with nodes ``0 … n - 1``.
 
     Args:
@@ -26,18 +24,14 @@ def named_graph(name: str) -> "nx.Graph":
         >>> len(named_graph("cfi(k4)")), len(named_graph("C~"))
         (16, 4)
     """
-    import networkx as nx
-
     return nx.convert_node_labels_to_integers(_build(name.strip()))
 
 
-def circular_skip_link(n: int, skip: int) -> "nx.Graph":
+def circular_skip_link(n: int, skip: int) -> nx.Graph:
     """The cycle of ``n`` nodes with chords between nodes ``skip`` apart; 4-regular.
 
     Two such graphs with different skips look alike to 1-WL.
     """
-    import networkx as nx
-
     if n < 5 or not 2 <= skip < n - 1 or 2 * skip == n:
         raise ValueError(
             f"A circular skip link needs n ≥ 5 and a skip from 2 to n - 2 other than n / 2, "
@@ -46,7 +40,7 @@ def circular_skip_link(n: int, skip: int) -> "nx.Graph":
     return nx.circulant_graph(n, [1, skip])
 
 
-def cfi(base: "nx.Graph", *, twisted: bool) -> "nx.Graph":
+def cfi(base: nx.Graph, *, twisted: bool) -> nx.Graph:
     """The graph of Cai, Fürer and Immerman over a connected base graph.
 
     Its nodes are ``(v, S)`` with ``S`` an even number of edges at the base node ``v``; for every
@@ -60,8 +54,6 @@ def cfi(base: "nx.Graph", *, twisted: bool) -> "nx.Graph":
         >>> nx.number_connected_components(plain), nx.number_connected_components(twisted)
         (2, 1)
     """
-    import networkx as nx
-
     if len(base) < 2 or not nx.is_connected(base):
         raise ValueError(
             f"The base of a CFI graph must be connected with two nodes or more, got {base}. "
@@ -82,17 +74,13 @@ def cfi(base: "nx.Graph", *, twisted: bool) -> "nx.Graph":
     return nx.convert_node_labels_to_integers(graph)
 
 
-def rook(n: int) -> "nx.Graph":
+def rook(n: int) -> nx.Graph:
     """Squares of an n × n board, adjacent in a row or column: srg(n², 2n-2, n-2, 2)."""
-    import networkx as nx
-
     return nx.line_graph(nx.complete_bipartite_graph(n, n))
 
 
-def triangular(n: int) -> "nx.Graph":
+def triangular(n: int) -> nx.Graph:
     """Pairs from ``n`` points, adjacent if they share one: srg(n(n-1)/2, 2(n-2), n-2, 4)."""
-    import networkx as nx
-
     graph = nx.Graph()
     pairs = list(itertools.combinations(range(n), 2))
     graph.add_nodes_from(pairs)
@@ -100,7 +88,7 @@ def triangular(n: int) -> "nx.Graph":
     return graph
 
 
-def chang(number: int) -> "nx.Graph":
+def chang(number: int) -> nx.Graph:
     """One of the three Chang graphs: srg(28, 12, 6, 4), like ``triangular(8)``.
 
     Seidel switching of the triangular graph at the edges of four disjoint edges, of an octagon,
@@ -128,13 +116,11 @@ def chang(number: int) -> "nx.Graph":
     return graph
 
 
-def paley(q: int) -> "nx.Graph":
+def paley(q: int) -> nx.Graph:
     """The field of ``q`` elements, adjacent if they differ by a square: srg(q, (q-1)/2, …).
 
     ``q`` is a prime or the square of a prime, and 1 more than a multiple of 4.
     """
-    import networkx as nx
-
     root = round(q**0.5)
     p = q if _is_prime(q) else root
     if q % 4 != 1 or not _is_prime(p) or q not in (p, p * p):
@@ -155,7 +141,7 @@ def paley(q: int) -> "nx.Graph":
     return graph
 
 
-def _even_subsets(edges: "list[frozenset[object]]") -> "list[frozenset[frozenset[object]]]":
+def _even_subsets(edges: list[frozenset[object]]) -> list[frozenset[frozenset[object]]]:
     sizes = range(0, len(edges) + 1, 2)
     return [frozenset(kept) for size in sizes for kept in itertools.combinations(edges, size)]
 
@@ -164,59 +150,40 @@ def _is_prime(n: int) -> bool:
     return n > 1 and all(n % d for d in range(2, int(n**0.5) + 1))
 
 
-def _edges(text: str) -> "Callable[[], nx.Graph]":
-    def build() -> "nx.Graph":
-        import networkx as nx
-
-        return nx.Graph([(edge[0], edge[1]) for edge in text.split()])
-
-    return build
+def _edges(text: str) -> Callable[[], nx.Graph]:
+    return lambda: nx.Graph([(edge[0], edge[1]) for edge in text.split()])
 
 
-def _networkx(function: str, *arguments: object) -> "Callable[[], nx.Graph]":
-    def build() -> "nx.Graph":
-        import networkx as nx
-
-        graph: nx.Graph = getattr(nx, function)(*arguments)
-        return graph
-
-    return build
-
-
-def _twice(n: int) -> "nx.Graph":
-    import networkx as nx
-
+def _twice(n: int) -> nx.Graph:
     return nx.disjoint_union(nx.cycle_graph(n), nx.cycle_graph(n))
 
 
-def _shrikhande() -> "nx.Graph":
-    import networkx as nx
-
+def _shrikhande() -> nx.Graph:
     steps = [(0, 1), (1, 0), (1, 1)]
     places = itertools.product(range(4), repeat=2)
     return nx.Graph([((a, b), ((a + x) % 4, (b + y) % 4)) for a, b in places for x, y in steps])
 
 
-_SINGLE: "dict[str, tuple[str, Callable[[], nx.Graph]]]" = {
-    "triangle": ("K3", _networkx("complete_graph", 3)),
-    "claw": ("K1,3, which shares its line graph with the triangle", _networkx("star_graph", 3)),
+_SINGLE: dict[str, tuple[str, Callable[[], nx.Graph]]] = {
+    "triangle": ("K3", lambda: nx.complete_graph(3)),
+    "claw": ("K1,3, which shares its line graph with the triangle", lambda: nx.star_graph(3)),
     "paw": ("a triangle with a tail", _edges("ab bc ac cd")),
-    "diamond": ("K4 less an edge", _networkx("diamond_graph")),
-    "bull": ("a triangle with two horns", _networkx("bull_graph")),
-    "house": ("a square with a roof", _networkx("house_graph")),
-    "hexagon": ("C6, the paper's Figure 1", _networkx("cycle_graph", 6)),
+    "diamond": ("K4 less an edge", nx.diamond_graph),
+    "bull": ("a triangle with two horns", nx.bull_graph),
+    "house": ("a square with a roof", nx.house_graph),
+    "hexagon": ("C6, the paper's Figure 1", lambda: nx.cycle_graph(6)),
     "two-triangles": ("the paper's Figure 1", lambda: _twice(3)),
     "two-c4": ("two squares; compare c8", lambda: _twice(4)),
     "c4+c3": ("a square and a triangle; compare c7", _edges("ab bc cd da ef fg ge")),
-    "prism": ("two triangles joined; compare k33", _networkx("circular_ladder_graph", 3)),
-    "k33": ("K3,3; compare prism", _networkx("complete_bipartite_graph", 3, 3)),
-    "cube": ("the 3-cube; compare wagner", _networkx("cubical_graph")),
-    "wagner": ("the Möbius ladder on 8 nodes", _networkx("circulant_graph", 8, (1, 4))),
-    "octahedron": ("K2,2,2", _networkx("octahedral_graph")),
-    "icosahedron": ("12 nodes, 5-regular", _networkx("icosahedral_graph")),
-    "dodecahedron": ("20 nodes, cubic; compare desargues", _networkx("dodecahedral_graph")),
-    "desargues": ("20 nodes, cubic, bipartite", _networkx("desargues_graph")),
-    "petersen": ("srg(10, 3, 0, 1)", _networkx("petersen_graph")),
+    "prism": ("two triangles joined; compare k33", lambda: nx.circular_ladder_graph(3)),
+    "k33": ("K3,3; compare prism", lambda: nx.complete_bipartite_graph(3, 3)),
+    "cube": ("the 3-cube; compare wagner", nx.cubical_graph),
+    "wagner": ("the Möbius ladder on 8 nodes", lambda: nx.circulant_graph(8, (1, 4))),
+    "octahedron": ("K2,2,2", nx.octahedral_graph),
+    "icosahedron": ("12 nodes, 5-regular", nx.icosahedral_graph),
+    "dodecahedron": ("20 nodes, cubic; compare desargues", nx.dodecahedral_graph),
+    "desargues": ("20 nodes, cubic, bipartite", nx.desargues_graph),
+    "petersen": ("srg(10, 3, 0, 1)", nx.petersen_graph),
     "decalin": (
         "C10H18 without hydrogens: two fused hexagons; compare bicyclopentyl",
         _edges("ab bc cd de ef fa fg gh hi ij je"),
@@ -230,20 +197,16 @@ _SINGLE: "dict[str, tuple[str, Callable[[], nx.Graph]]]" = {
 }
 
 
-def _family(function: str) -> "Callable[..., nx.Graph]":
-    return lambda *numbers: _networkx(function, *numbers)()
-
-
 # The number of arguments, a sample with its meaning, the function.
-_FAMILIES: "dict[str, tuple[int, str, Callable[..., nx.Graph]]]" = {
-    "complete": (1, "n nodes, all adjacent; short k5", _family("complete_graph")),
-    "cycle": (1, "n nodes; short c8", _family("cycle_graph")),
-    "path": (1, "n nodes; short p4", _family("path_graph")),
-    "star": (1, "a centre and n leaves", _family("star_graph")),
-    "bipartite": (2, "complete bipartite; short k3,3", _family("complete_bipartite_graph")),
-    "prism": (1, "two cycles of n nodes joined", _family("circular_ladder_graph")),
-    "hypercube": (1, "2^n nodes", _family("hypercube_graph")),
-    "grid": (2, "m × n nodes", _family("grid_2d_graph")),
+_FAMILIES: dict[str, tuple[int, str, Callable[..., nx.Graph]]] = {
+    "complete": (1, "n nodes, all adjacent; short k5", nx.complete_graph),
+    "cycle": (1, "n nodes; short c8", nx.cycle_graph),
+    "path": (1, "n nodes; short p4", nx.path_graph),
+    "star": (1, "a centre and n leaves", nx.star_graph),
+    "bipartite": (2, "complete bipartite; short k3,3", nx.complete_bipartite_graph),
+    "prism": (1, "two cycles of n nodes joined", nx.circular_ladder_graph),
+    "hypercube": (1, "2^n nodes", nx.hypercube_graph),
+    "grid": (2, "m × n nodes", nx.grid_2d_graph),
     "csl": (2, "circular skip link: n nodes, chords of a given skip", circular_skip_link),
     "rook": (1, "srg(n², 2n-2, n-2, 2)", rook),
     "triangular": (1, "srg(n(n-1)/2, 2n-4, n-2, 4)", triangular),
@@ -268,7 +231,7 @@ NAMES: dict[str, str] = (
 _SHORT = {"k": "complete", "c": "cycle", "p": "path"}
 
 
-def _build(name: str) -> "nx.Graph":
+def _build(name: str) -> nx.Graph:
     lower = name.lower()
     if lower in _SINGLE:
         return _SINGLE[lower][1]()
@@ -285,7 +248,7 @@ def _build(name: str) -> "nx.Graph":
     return _from_graph6(name)
 
 
-def _member(family: str, arguments: str, name: str) -> "nx.Graph":
+def _member(family: str, arguments: str, name: str) -> nx.Graph:
     count, text, build = _FAMILIES[family]
     numbers = re.fullmatch(r"\s*\d+\s*(,\s*\d+\s*)*", arguments)
     given = [int(number) for number in arguments.split(",")] if numbers else []
@@ -297,9 +260,7 @@ def _member(family: str, arguments: str, name: str) -> "nx.Graph":
     return build(*given)
 
 
-def _from_graph6(name: str) -> "nx.Graph":
-    import networkx as nx
-
+def _from_graph6(name: str) -> nx.Graph:
     try:
         return nx.from_graph6_bytes(name.encode())
     except (nx.NetworkXError, IndexError, ValueError):
