@@ -5,8 +5,6 @@ pair, ``Δ(t)`` the edges inside ``N(t)`` and ``T_tp`` the number of triangles o
 Where edges have labels, the label of an edge stands beside every pair of its ends.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
 from lgan.graph.interning import Colours, intern_integers, intern_multisets, intern_tuples
@@ -34,7 +32,9 @@ def lgan_wl(
         neighbour = intern_multisets(sees.triangles, np.tile(pair, 3))
         return intern_tuples(*([colour] if residual else []), target, neighbour)
 
-    return _node_colouring(graphs, step, include_input=residual or include_input)
+    nodes, weight = graphs.node_ptr, graphs.multiplicity
+    history = residual or include_input
+    return Colouring(graphs.labels, step, nodes, weight=weight, include_input=history)
 
 
 def linear_wl(graphs: LabelledGraphs) -> Colouring:
@@ -57,7 +57,8 @@ def linear_wl(graphs: LabelledGraphs) -> Colouring:
         target = intern_multisets(sees.ends, np.concatenate([far, near]))
         return intern_tuples(target, intern_multisets(sees.neighbour_triangles, far), *edges)
 
-    return _node_colouring(graphs, step, include_input=False)
+    nodes, weight = graphs.node_ptr, graphs.multiplicity
+    return Colouring(graphs.labels, step, nodes, weight=weight, include_input=False)
 
 
 def edge_triangles_wl(graphs: LabelledGraphs) -> Colouring:
@@ -76,32 +77,10 @@ def code_wl(graphs: LabelledGraphs, level: str = "full") -> Colouring:
 def nested_wl(graphs: LabelledGraphs) -> Colouring:
     """``c_t, {{ (c_p, {{ c_q : q common neighbour of t and p }}) : p ∈ N(t) }}``."""
     sees = Neighbourhoods(graphs.expanded() if graphs.labelled_edges else graphs)
-
-    def step(colour: Colours) -> Colours:
-        seen = intern_tuples(sees.across(colour), sees.common_neighbours(colour))
-        return intern_tuples(colour, intern_multisets(sees.neighbours, seen))
-
-    return _node_colouring(sees.graphs, step)
+    return sees.colouring(lambda c: intern_tuples(sees.across(c), sees.common_neighbours(c)))
 
 
 def _edge_feature_wl(graphs: LabelledGraphs, feature: Colours) -> Colouring:
     sees = Neighbourhoods(graphs)
     both = np.tile(feature, 2)
-
-    def step(colour: Colours) -> Colours:
-        seen = intern_tuples(sees.across(colour), both)
-        return intern_tuples(colour, intern_multisets(sees.neighbours, seen))
-
-    return _node_colouring(graphs, step)
-
-
-def _node_colouring(
-    graphs: LabelledGraphs, step: Callable[[Colours], Colours], *, include_input: bool = True
-) -> Colouring:
-    return Colouring(
-        graphs.labels,
-        step,
-        graphs.node_ptr,
-        weight=graphs.multiplicity,
-        include_input=include_input,
-    )
+    return sees.colouring(lambda colour: intern_tuples(sees.across(colour), both))

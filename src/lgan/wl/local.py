@@ -126,14 +126,13 @@ def nested_k4_wl(graphs: LabelledGraphs) -> Colouring:
     closes = np.tile(_on_closing(graphs.edge_labels, closing[closed]), 4)
     fourth = Rows.grouped(row, np.arange(row.size), 2 * size)
 
-    def step(colour: Colours) -> Colours:
+    def seen(colour: Colours) -> Colours:
         third = sees.thirds(colour)
         around = intern_multisets(fourth, intern_tuples(third[seen_there], closes))
         pair = intern_multisets(sees.third_rows, intern_tuples(third, around))
-        seen = intern_tuples(sees.across(colour), pair)
-        return intern_tuples(colour, intern_multisets(sees.neighbours, seen))
+        return intern_tuples(sees.across(colour), pair)
 
-    return Colouring(graphs.labels, step, graphs.node_ptr)
+    return sees.colouring(seen)
 
 
 def _ego_nets(graphs: LabelledGraphs, radius: int) -> tuple[NearPairs, LabelledGraphs]:

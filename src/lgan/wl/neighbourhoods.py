@@ -1,5 +1,6 @@
 """The multisets a node or a pair sees, for graphs whose true twins may have been merged."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from lgan.graph.interning import Colours, Rows, intern_multisets, intern_tuples
 from lgan.wl.graphs import LabelledGraphs
+from lgan.wl.refinement import Colouring
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +21,17 @@ class Neighbourhoods:
     """
 
     graphs: LabelledGraphs
+
+    def colouring(self, seen: Callable[[Colours], Colours]) -> Colouring:
+        """``c_t, {{ what t sees of p : p ∈ N(t) }}``, the latter for the sources of
+        :attr:`neighbours`.
+        """
+
+        def step(colour: Colours) -> Colours:
+            return intern_tuples(colour, intern_multisets(self.neighbours, seen(colour)))
+
+        graphs = self.graphs
+        return Colouring(graphs.labels, step, graphs.node_ptr, weight=graphs.multiplicity)
 
     @cached_property
     def _merged(self) -> bool:

@@ -7,7 +7,7 @@ k-WL replaces one node of a tuple at a time and looks at the colours of all repl
 
 import numpy as np
 
-from lgan.graph.interning import Colours, intern_multisets, intern_tuples
+from lgan.graph.interning import Colours, intern_tuples
 from lgan.wl.graphs import LabelledGraphs
 from lgan.wl.neighbourhoods import Neighbourhoods
 from lgan.wl.refinement import Colouring
@@ -17,11 +17,7 @@ from lgan.wl.tuples import TupleSpace, intern_last_axis, replaced
 def one_wl(graphs: LabelledGraphs) -> Colouring:
     """1-WL: ``c_t, {{ c_p : p ∈ N(t) }}``, each ``c_p`` with the label of the edge to it."""
     sees = Neighbourhoods(graphs)
-
-    def step(colour: Colours) -> Colours:
-        return intern_tuples(colour, intern_multisets(sees.neighbours, sees.across(colour)))
-
-    return Colouring(graphs.labels, step, graphs.node_ptr, weight=graphs.multiplicity)
+    return sees.colouring(sees.across)
 
 
 def k_wl(graphs: LabelledGraphs, k: int) -> Colouring:
@@ -51,7 +47,8 @@ def k_wl_sets(graphs: LabelledGraphs, k: int) -> Colouring:
 
     def step(colour: Colours) -> Colours:
         # Colours do not depend on the order of a tuple, so neither does what is seen.
-        seen = [np.squeeze(ids, k) for ids in _seen_last(space, colour)]
+        last = intern_last_axis([replaced(block, k - 1) for block in space.split(colour)])
+        seen = [np.squeeze(ids, k) for ids in last]
         columns = [space.merge([np.expand_dims(ids, i + 1) for ids in seen]) for i in range(k)]
         return intern_tuples(colour, *np.sort(np.stack(columns), axis=0))
 
@@ -74,8 +71,3 @@ def k_wl_union(graphs: LabelledGraphs, k: int) -> Colouring:
 
     initial = np.where(smaller, 0, space.set_types() + 1)
     return space.colouring(initial, step)
-
-
-def _seen_last(space: TupleSpace, colour: Colours) -> list[Colours]:
-    last = space.k - 1
-    return intern_last_axis([replaced(block, last) for block in space.split(colour)])
