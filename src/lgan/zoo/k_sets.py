@@ -209,37 +209,30 @@ class _Listing:
         }
 
     def _triples(self, member: Integers, progress: Callable[[float], None]) -> dict[str, Cells]:
-        from lgan.zoo.k_sets_numba import fill_triples, sharing_triples, triple_neighbours
+        from lgan.zoo.k_sets_numba import fill_triples, triple_neighbours
 
         ptr, pairs, number = self.triple_ptr, int(self.pair_ptr[-1]), int(self.triple_ptr[-1])
-        start, third = np.empty(pairs + 1, np.int32), np.empty(number, np.int32)
         below, kind = np.empty((number, 3), np.int32), np.empty(number, np.int32)
-        start[pairs] = number
         pointers = (self.node_ptr, self.pair_ptr.numpy(), ptr.numpy(), self.ptr, self.node)
         room = self.sizes.triple_neighbours
         parts = [*self._parts(room + self.sizes.pairs + self.sizes.triples)]
         for graphs, _ in parts:
-            fill_triples(
-                *(graphs, *pointers, self.label, self.labels, self.connected),
-                *(start, third, below, kind),
-            )
+            fill_triples(graphs, *pointers, self.label, self.labels, self.connected, below, kind)
         names = (TRIPLE_PAIRS, TRIPLES, PAIRS)
         subsets = _subsets(ptr, torch.from_numpy(below), pairs, names)
         by_pair = subsets["order"].long()
         pair_ptr = torch.searchsorted(subsets["lower"][by_pair], torch.arange(pairs + 1).int())
-        sharing = (pair_ptr.numpy(), subsets["upper"][by_pair].numpy(), below)
+        of_pair = (pair_ptr.numpy(), subsets["upper"][by_pair].numpy())
 
         found: list[tuple[Integers, Integers]] = []
         for graphs, done in parts:
             most = int(room[graphs[0] : graphs[1]].sum())
             receiver, sender = np.empty(most, np.int32), np.empty(most, np.int32)
-            if self.touching:
-                sets = (int(ptr[graphs[0]]), int(ptr[graphs[1]]))
-                filled = sharing_triples(sets, *sharing, receiver, sender)
-            else:
-                filled = triple_neighbours(
-                    graphs, *pointers, member, start, third, below, receiver, sender
-                )
+            sets = (int(ptr[graphs[0]]), int(ptr[graphs[1]]))
+            filled = triple_neighbours(
+                *(sets, self.ptr, self.node, member, *of_pair, below, self.touching),
+                *(receiver, sender),
+            )
             found.append((receiver[:filled].copy(), sender[:filled].copy()))
             progress(done)
         receiver, sender = (np.concatenate(side) for side in zip(*found, strict=True))

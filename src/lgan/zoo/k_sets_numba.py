@@ -85,15 +85,12 @@ def fill_triples(
     label: Array,
     labels: int,
     connected: bool,
-    start: Array,
-    third: Array,
     below: Array,
     kind: Array,
 ) -> None:
     """Sets of three nodes of some graphs, all or the connected ones, and their types.
 
-    ``start`` is filled with the first set that begins with each pair of nodes, ``third`` with the
-    last node of every set and ``below`` with its three pairs.
+    ``below`` is filled with the three pairs of every set.
     """
     far = node_ptr[-1]  # beyond every node
     for g in range(graphs[0], graphs[1]):
@@ -110,8 +107,6 @@ def fill_triples(
                 i += 1 if ab else 0
                 while j < ptr[b + 1] and node[j] <= b:
                     j += 1
-                start[pair] = this
-                pair += 1
                 c = b
                 while True:
                     at_a = node[i] if i < ptr[a + 1] else far
@@ -123,12 +118,12 @@ def fill_triples(
                     i, j = i + (1 if ac else 0), j + (1 if bc else 0)
                     if connected and (1 if ab else 0) + (1 if ac else 0) + (1 if bc else 0) < 2:
                         continue
-                    third[this] = c
-                    below[this, 0] = pair - 1
+                    below[this, 0] = pair
                     below[this, 1] = _pair_id(a, c, first, nodes, base)
                     below[this, 2] = _pair_id(b, c, first, nodes, base)
                     kind[this] = _type_of_three(label[a], label[b], label[c], ab, ac, bc, labels)
                     this += 1
+                pair += 1
         assert this == set_ptr[g + 1]
 
 
@@ -155,74 +150,48 @@ def _type_of_three(a: int, b: int, c: int, ab: bool, ac: bool, bc: bool, labels:
     return kind
 
 
+@njit(nogil=True, cache=True, inline="always")
+def _sum_of_nodes(member: Array, pairs: Array) -> int:
+    """The sum of the three nodes of a set that is given by its pairs."""
+    return member[pairs[0], 0] + member[pairs[0], 1] + member[pairs[1], 1]
+
+
 @njit(nogil=True, cache=True)
 def triple_neighbours(
-    graphs: tuple[int, int],
-    node_ptr: Array,
-    pair_ptr: Array,
-    set_ptr: Array,
+    sets: tuple[int, int],
     ptr: Array,
     node: Array,
     member: Array,
     start: Array,
-    third: Array,
-    below: Array,
-    receiver: Array,
-    sender: Array,
-) -> int:
-    """Neighbours among the listed sets of three nodes of some graphs, and how many there are."""
-    entry = 0
-    three = np.empty(3, np.int64)
-    for g in range(graphs[0], graphs[1]):
-        first, nodes, base = node_ptr[g], node_ptr[g + 1] - node_ptr[g], pair_ptr[g]
-        for this in range(set_ptr[g], set_ptr[g + 1]):
-            pair = below[this, 0]
-            three[0], three[1], three[2] = member[pair, 0], member[pair, 1], third[this]
-            for gone in range(3):
-                p, q = three[1 if gone == 0 else 0], three[1 if gone == 2 else 2]
-                for e in range(ptr[three[gone]], ptr[three[gone] + 1]):
-                    x = node[e]
-                    if x in (p, q):
-                        continue
-                    top = max(q, x)
-                    low = _pair_id(
-                        p if x > p else x, p + q + x - top - min(p, x), first, nodes, base
-                    )
-                    i, end = start[low], start[low + 1]
-                    stop = end
-                    while i < end:
-                        half = (i + end) // 2
-                        if third[half] < top:
-                            i = half + 1
-                        else:
-                            end = half
-                    if i < stop and third[i] == top:
-                        receiver[entry] = this
-                        sender[entry] = i
-                        entry += 1
-    return entry
-
-
-@njit(nogil=True, cache=True)
-def sharing_triples(
-    sets: tuple[int, int],
-    start: Array,
     of_pair: Array,
     below: Array,
+    touching: bool,
     receiver: Array,
     sender: Array,
 ) -> int:
-    """Sets of three nodes that share two with some others, and how many there are.
+    """Neighbours of some sets of three nodes among those listed, and how many there are.
 
-    ``of_pair`` lists the sets that hold each pair of nodes, from ``start`` on.
+    ``of_pair`` lists the sets that hold each pair of nodes, from ``start`` on. Sets that share a
+    pair are neighbours if their other nodes are adjacent, or anyway where ``touching``.
     """
     entry = 0
+    mark = np.full(ptr.size, -1, np.int64)
     for this in range(sets[0], sets[1]):
-        for side in range(3):
+        for turn in range(3):
+            side = turn if touching else 2 - turn  # the order of data sets that are stored
             pair = below[this, side]
+            shared = member[pair, 0] + member[pair, 1]
+            gone = _sum_of_nodes(member, below[this]) - shared
+            if not touching:
+                for e in range(ptr[gone], ptr[gone + 1]):
+                    mark[node[e]] = 3 * this + side
             for e in range(start[pair], start[pair + 1]):
-                if of_pair[e] != this:
+                other = of_pair[e]
+                if other == this:
+                    continue
+                new = _sum_of_nodes(member, below[other]) - shared
+                if touching or mark[new] == 3 * this + side:
                     receiver[entry] = this
-                    sender[entry] = of_pair[e]
+                    sender[entry] = other
                     entry += 1
     return entry
