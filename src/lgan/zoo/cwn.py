@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
+from torch_geometric.nn.inits import reset
 
 from lgan.graph import GraphUnion, Lift
 from lgan.nn.dropout import Dropout
@@ -92,8 +93,8 @@ class CWN(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
-        for module in (*self.layers, *self.dense, self.dropout, self.head):
-            module.reset_parameters()
+        for module in self.children():
+            reset(module)
 
     @eager
     def forward(self, data: Any) -> Tensor:
@@ -151,10 +152,6 @@ class _CINLayer(nn.Module):
         self.messages = nn.ModuleList(_Message(in_channels) for _ in range(2))
         self.updates = nn.ModuleList(_Update(in_channels, out_channels, norm) for _ in range(3))
 
-    def reset_parameters(self) -> None:
-        for module in (*self.messages, *self.updates):
-            module.reset_parameters()
-
     def forward(
         self, h: Sequence[Tensor], boundaries: Sequence[Incidences], weights: Sequence[Tensor]
     ) -> list[Tensor]:
@@ -200,10 +197,6 @@ class _Update(nn.Module):
         self.combine = Linear(2 * out_channels, out_channels, bias=norm != "batch")
         self.norm = norm_layer(norm, out_channels)
 
-    def reset_parameters(self) -> None:
-        for module in (self.upper, self.boundary, self.combine, self.norm):
-            module.reset_parameters()
-
     def forward(self, upper: Tensor, boundary: Tensor, weight: Tensor) -> Tensor:
         both = torch.cat([self.upper(upper, weight), self.boundary(boundary, weight)], -1)
         out: Tensor = self.norm(self.combine(both), weight)
@@ -217,10 +210,6 @@ class _Perceptron(nn.Module):
         self.norm = norm_layer(norm, out_channels)
         self.out = Linear(out_channels, out_channels, bias=norm != "batch")
         self.out_norm = norm_layer(norm, out_channels)
-
-    def reset_parameters(self) -> None:
-        for module in (self.lin, self.norm, self.out, self.out_norm):
-            module.reset_parameters()
 
     def forward(self, x: Tensor, weight: Tensor) -> Tensor:
         out: Tensor = self.out_norm(self.out(self.norm(self.lin(x), weight)), weight)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch_geometric.nn.inits import reset
 
 from lgan.graph import GraphUnion
 from lgan.nn.dropout import Dropout
@@ -80,9 +81,8 @@ class DGCNN(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
-        for module in self.modules():
-            if isinstance(module, Linear | Dropout):
-                module.reset_parameters()
+        for module in self.children():
+            reset(module)
 
     @eager
     def forward(self, data: Any) -> Tensor:

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.nn import GINConv, GINEConv
+from torch_geometric.nn.inits import reset
 
 from lgan.nn.dropout import Dropout
 from lgan.nn.eager import eager
@@ -93,14 +94,8 @@ class GIN(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
-        for layer in self.layers:
-            layer.reset_parameters()  # type: ignore[operator]
-        self.dropout.reset_parameters()
-        if self.graph_block is not None:
-            self.graph_block.reset_parameters()
-        for linear in self.mlp:
-            linear.reset_parameters()  # type: ignore[operator]
-        self.head.reset_parameters()
+        for module in self.children():
+            reset(module)
 
     @eager
     def forward(self, data: Any) -> Tensor:

@@ -5,6 +5,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch_geometric.nn.inits import reset
 
 from lgan.graph import GraphUnion, Lift
 from lgan.nn.dropout import Dropout
@@ -106,9 +107,8 @@ class KGNN(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
-        levels = (*self.convs, self.pairs, self.triples)
-        for module in (*levels, self.first, self.dropout, self.second, self.head):
-            module.reset_parameters()
+        for module in self.children():
+            reset(module)
 
     @eager
     def forward(self, data: Any) -> Tensor:
@@ -155,8 +155,8 @@ class _SetLevel(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw all weights; a type is one feature, however many there are."""
-        for module in (self.below, *self.convs):
-            module.reset_parameters()
+        reset(self.below)
+        reset(self.convs)
         bound = self.below.in_channels**-0.5
         nn.init.uniform_(self.kind.weight, -bound, bound)
 
@@ -175,10 +175,6 @@ class _GraphConv(nn.Module):
         self.aggregate: Aggregate = aggregate
         self.own = Linear(in_channels, out_channels)
         self.near = Linear(in_channels, out_channels, bias=False)
-
-    def reset_parameters(self) -> None:
-        self.own.reset_parameters()
-        self.near.reset_parameters()
 
     def forward(self, x: Tensor, near: SparseRows) -> Tensor:
         out: Tensor = self.own(x) + _aggregate(self.near(x), near, self.aggregate)
