@@ -5,14 +5,20 @@ import torch
 
 from lgan.graph import GraphUnion
 from lgan.zoo import receptive_fields as module
-from lgan.zoo.receptive_fields import FAMILY, _Neighbours, mean_size, node_order, receptive_fields
+from lgan.zoo.receptive_fields import (
+    FAMILY,
+    adjacency_matrix,
+    mean_size,
+    node_order,
+    receptive_fields,
+)
 from lifted import permuted, union_of, varied
 
 
 def _colours(graph: nx.Graph, labels: list[int] | None = None) -> list[int]:
     union = union_of([graph])
-    neighbours = _Neighbours(union.lines.pair_index, len(graph))
-    return node_order(neighbours, None if labels is None else np.array(labels), len(graph)).tolist()
+    neighbours = adjacency_matrix(union.lines.pair_index, len(graph))
+    return node_order(neighbours, None if labels is None else np.array(labels)).tolist()
 
 
 def _fields(graphs: list[nx.Graph], x=None, **options: int) -> list[list[int]]:

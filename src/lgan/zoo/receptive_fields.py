@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from torch import Tensor
 
 from lgan.graph import Cells, GraphUnion, Lift
 from lgan.graph.cells import NODES
-from lgan.graph.segments import group_by, lengths_to_ptr
 from lgan.zoo.incidences import refuse_merged_twins
 
 FAMILY = "receptive fields"
@@ -76,11 +76,10 @@ def receptive_fields(options: Mapping[str, Any]) -> Lift:
 
 
 def _fields(union: GraphUnion, width: int, size: int, progress: Callable[[float], None]) -> Cells:
-    nodes = union.lines.num_nodes
-    neighbours = _Neighbours(union.lines.pair_index, nodes)
+    neighbours = adjacency_matrix(union.lines.pair_index, union.lines.num_nodes)
     features = union.features
     category = None if features.is_floating_point() else features.numpy()
-    colour = node_order(neighbours, category, nodes)
+    colour = node_order(neighbours, category)
     progress(0.3)
     field = _all_fields(neighbours, colour, size, lambda part: progress(0.3 + 0.6 * part))
     kept = _sequence(field, colour, union.node_ptr.numpy(), width)
@@ -90,10 +89,7 @@ def _fields(union: GraphUnion, width: int, size: int, progress: Callable[[float]
 
 
 def _all_fields(
-    neighbours: "_Neighbours",
-    colour: NDArray[np.int64],
-    size: int,
-    progress: Callable[[float], None],
+    neighbours: csr_array, colour: NDArray[np.int64], size: int, progress: Callable[[float], None]
 ) -> NDArray[np.int32]:
     """The field of every node, and a last one of -1 for no node ``[N + 1, k]``."""
     from lgan.zoo.receptive_fields_numba import fill_fields
@@ -104,7 +100,7 @@ def _all_fields(
     field = np.full((nodes + 1, size), -1, np.int32)
     for begin in range(0, nodes, PIECE):
         end = min(begin + PIECE, nodes)
-        fill_fields(neighbours.ptr, neighbours.node, rank, begin, field[begin:end])
+        fill_fields(neighbours.indptr, neighbours.indices, rank, begin, field[begin:end])
         progress(end / nodes)
     return field
 
@@ -127,25 +123,14 @@ def _sequence(
     return kept
 
 
-class _Neighbours:
-    """Neighbours of every node, node after node."""
-
-    def __init__(self, pair_index: Tensor, num_nodes: int) -> None:
-        u, v = pair_index.long()
-        node, count = group_by(torch.cat([u, v]), torch.cat([v, u]), num_nodes)
-        self.node: NDArray[np.int64] = node.numpy()
-        self.ptr: NDArray[np.int64] = lengths_to_ptr(count).numpy()
-
-    def sum(self, word: Words) -> Words:
-        """The sum over neighbours, modulo 2^64, which a difference of running sums gives."""
-        total = np.zeros(self.node.size + 1, np.uint64)
-        np.cumsum(word[self.node], out=total[1:])
-        return total[self.ptr[1:]] - total[self.ptr[:-1]]
+def adjacency_matrix(pair_index: Tensor, num_nodes: int) -> csr_array:
+    """The graphs as a matrix ``[N, N]`` whose products are taken modulo 2^64."""
+    u, v = pair_index.numpy()
+    place = (np.concatenate([u, v]), np.concatenate([v, u]))
+    return csr_array((np.ones(2 * u.size, np.uint64), place), (num_nodes, num_nodes))
 
 
-def node_order(
-    neighbours: _Neighbours, category: NDArray[np.int64] | None, num_nodes: int
-) -> NDArray[np.int64]:
+def node_order(neighbours: csr_array, category: NDArray[np.int64] | None) -> NDArray[np.int64]:
     """The labelling: stable colours of 1-WL, numbered in an order that renaming nodes keeps.
 
     Nodes of higher degree come first; colours of one degree come in the order of a hash of what
@@ -155,9 +140,8 @@ def node_order(
     Args:
         neighbours: The graphs.
         category: Category of every node ``[N]``, where there are any.
-        num_nodes: Number of nodes.
     """
-    degree = np.diff(neighbours.ptr).astype(np.uint64)
+    degree = np.diff(neighbours.indptr).astype(np.uint64)
     start = _mixed(degree)
     colour = _ranked(-degree.astype(np.int64), start)
     colour = _refined(neighbours, colour, start)
@@ -167,7 +151,7 @@ def node_order(
     return _refined(neighbours, _ranked(colour, label), _mixed(start + _mixed(label)))
 
 
-def _refined(neighbours: _Neighbours, colour: NDArray[np.int64], word: Words) -> NDArray[np.int64]:
+def _refined(neighbours: csr_array, colour: NDArray[np.int64], word: Words) -> NDArray[np.int64]:
     """Colours split by rounds of 1-WL until its words stay as many.
 
     Further rounds would split nothing more, so that the order does not depend on their number,
@@ -176,7 +160,7 @@ def _refined(neighbours: _Neighbours, colour: NDArray[np.int64], word: Words) ->
     number = -1
     while number < (number := np.unique(word).size):
         colour = _ranked(colour, word)
-        word = _mixed(word + neighbours.sum(_mixed(word)))
+        word = _mixed(word + neighbours @ _mixed(word))
     return colour
 
 
