@@ -1,7 +1,7 @@
 """Every network of the registry obeys every law: a newcomer is tested on arrival."""
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -16,8 +16,14 @@ from torch_geometric.transforms import BaseTransform, Compose, ToUndirected
 import laws
 import lgan
 from lgan import GraphUnion, TrainConfig, wl
-from lgan.data import node_features, stratified_folds, triangle_pairs
-from lgan.graph import EdgeFeatures, GraphBatch
+from lgan.data import (
+    load_tensors,
+    node_features,
+    save_tensors,
+    stratified_folds,
+    triangle_pairs,
+)
+from lgan.graph import Cells, EdgeFeatures, GraphBatch
 from lgan.graph.named import named_graph
 from lgan.train.jobs import Variant, held_out_job
 from lgan.train.loop import train_together
@@ -27,6 +33,7 @@ from lifted import everything, one_graph, union_of_data
 
 CHANNELS, CLASSES = 3, 4
 NETWORKS = {name: spec for name, spec in MODELS.items() if isinstance(spec, NetworkSpec)}
+LIFTED = [name for name, spec in NETWORKS.items() if spec.lift]
 # Small sizes; each network takes those of its own options.
 SIZES = {"num_layers": 3, "num_fields": 12, "field_size": 4, "k": 10, "dense": 7}
 READOUTS = ("sum", "mean", "max")
@@ -35,11 +42,7 @@ READOUTS = ("sum", "mean", "max")
 READS_THE_ORDER = {"patchy-san"}
 
 
-@pytest.fixture(autouse=True)
-def _float64() -> Iterator[None]:
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
+pytestmark = pytest.mark.usefixtures("float64")
 
 
 def _options(name: str, **options: object) -> dict[str, object]:
@@ -98,7 +101,7 @@ def _renaming_nodes_changes_nothing(name: str) -> None:
     graphs = laws.varied_graphs(CHANNELS)
     kinds = [_labelled(graphs)] if name in READS_THE_ORDER else [graphs, _labelled(graphs)]
     for readout in _readouts(name):
-        model = _build(name, readout=readout, dropout=0.0)
+        model = _build(name, readout=readout, set_readout=readout, dropout=0.0)
         for same in kinds:
             for training in (True, False):
                 model.train(training)
@@ -110,7 +113,7 @@ def _renaming_nodes_changes_nothing(name: str) -> None:
 def _a_batch_is_its_graphs_one_by_one(name: str) -> None:
     graphs = laws.varied_graphs(CHANNELS)
     for readout in _readouts(name):
-        model = _build(name, readout=readout).eval()
+        model = _build(name, readout=readout, set_readout=readout).eval()
         alone = torch.cat([model(_batch(name, [graph])) for graph in graphs])
         _close(model(_batch(name, graphs)), alone, readout)
 
@@ -297,7 +300,39 @@ def test_all_others_refuse_merged_twins(name):
         model(_transform(name, compress=True)(_twins()[0]))
 
 
-@pytest.mark.parametrize("name", [name for name, spec in NETWORKS.items() if spec.lift])
+def _same_cells(got: dict[str, Cells], expected: dict[str, Cells]) -> None:
+    assert got.keys() == expected.keys()
+    for name, family in expected.items():
+        assert torch.equal(got[name].ptr, family.ptr)
+        assert got[name].points == family.points
+        for key, value in family.fields.items():
+            assert torch.equal(got[name][key], value), f"{name}.{key}"
+
+
+@pytest.mark.parametrize("name", LIFTED)
+def test_a_batch_has_the_cells_of_its_graphs_lifted_anew(name):
+    graphs, ids = _labelled(laws.varied_graphs(CHANNELS)), [6, 5, 0, 2]
+    batch = _union(name, graphs).batch(torch.tensor(ids))
+    _same_cells(batch.cells, _batch(name, [graphs[i] for i in ids]).cells)
+
+
+@pytest.mark.parametrize("name", LIFTED)
+def test_cells_go_through_a_cache(name, tmp_path):
+    union = _union(name, laws.varied_graphs(CHANNELS))
+    save_tensors(tmp_path / "u.safetensors", union.tensors(), {})
+    back = GraphUnion.from_tensors(load_tensors(tmp_path / "u.safetensors")[0])
+    _same_cells(back.cells, union.cells)
+
+
+@pytest.mark.parametrize("name", LIFTED)
+def test_progress_of_a_lift_goes_up_to_one(name):
+    told: list[float] = []
+    union_of_data(laws.varied_graphs(CHANNELS)).lifted(NETWORKS[name].lift({}), told.append)
+    assert told == sorted(told)
+    assert told[-1] == 1
+
+
+@pytest.mark.parametrize("name", LIFTED)
 def test_all_lifts_refuse_merged_twins(name):
     union = GraphUnion.build(
         torch.zeros(3, dtype=torch.long), torch.tensor([[0, 0, 1], [1, 2, 2]]), torch.tensor([0]),

@@ -9,7 +9,7 @@ from lgan.data import load
 from lgan.graph import GraphUnion
 from lgan.graph.named import named_graph
 from lgan.zoo.cw_lift import EDGE_NODES, EDGES, RING_EDGES, RINGS, cw_lift
-from lifted import everything, union_of, varied
+from lifted import union_of, varied
 
 Ring = frozenset[frozenset[int]]
 
@@ -102,39 +102,6 @@ def test_order_sorts_the_pairs_by_their_lower_cell(name):
     assert bool((family["upper"].diff() >= 0).all())
 
 
-def test_a_batch_has_the_cells_of_its_graphs():
-    graphs = varied()
-    union = union_of(graphs, lift=cw_lift())
-    ids = torch.tensor([6, 0, 3, 2, 7])
-    batch = union.batch(ids)
-    alone = everything(union_of([graphs[i] for i in ids], lift=cw_lift()))
-    assert batch.cells.keys() == alone.cells.keys()
-    for name, family in alone.cells.items():
-        assert torch.equal(batch.cells[name].ptr, family.ptr)
-        for key, value in family.fields.items():
-            assert torch.equal(batch.cells[name][key], value), f"{name}.{key}"
-
-
-def test_cells_go_through_a_cache(tmp_path):
-    from lgan.data.cache import load_tensors, save_tensors
-
-    union = union_of(varied(), lift=cw_lift())
-    save_tensors(tmp_path / "u.safetensors", union.tensors(), {})
-    back = GraphUnion.from_tensors(load_tensors(tmp_path / "u.safetensors")[0])
-    for name, family in union.cells.items():
-        assert torch.equal(back.cells[name].ptr, family.ptr)
-        assert back.cells[name].points == family.points
-        for key, value in family.fields.items():
-            assert torch.equal(back.cells[name][key], value)
-
-
-def test_progress_goes_up_to_one():
-    told: list[float] = []
-    union_of(varied()).lifted(cw_lift(), told.append)
-    assert told == sorted(told)
-    assert told[-1] == 1
-
-
 def test_key_names_the_length():
     assert cw_lift(5).key != cw_lift(6).key
 
@@ -174,16 +141,6 @@ def test_an_endless_search_is_refused():
     with pytest.raises(ValueError, match=r"small: the search for rings of up to 6 nodes takes more "
                        r"than 1,000 steps\. Choose a smaller `max_ring`"):  # fmt: skip
         union_of([nx.complete_bipartite_graph(12, 12)]).lifted(cw_lift(max_steps=1000))
-
-
-def test_merged_twins_are_refused():
-    union = union_of([nx.complete_graph(4)])
-    merged = GraphUnion.build(
-        union.x, union.lines.pair_index.long(), union.y, union.node_ptr,
-        num_features=1, num_classes=2, compress=True,
-    )  # fmt: skip
-    with pytest.raises(ValueError, match=r"twins are merged\. Load it with `compress=False`"):
-        merged.lifted(cw_lift())
 
 
 def test_rings_have_three_nodes_or_more():

@@ -1,6 +1,3 @@
-from collections.abc import Iterator
-from dataclasses import replace
-
 import networkx as nx
 import pytest
 import torch
@@ -8,22 +5,17 @@ from torch import Tensor
 
 from lgan import wl
 from lgan.graph.named import named_graph
-from lgan.train.stack import stack
 from lgan.zoo import GIN
 from lgan.zoo.cw_lift import EDGE_NODES, RING_EDGES, cw_lift
 from lgan.zoo.cwn import CWN, cells_per_graph, lift_rings
 from lgan.zoo.incidences import Incidences
-from lifted import everything, one_graph, permuted, union_of, varied
+from lifted import everything, one_graph, union_of
 from reference import batch_norm
 
 CHANNELS, CLASSES = 3, 4
 
 
-@pytest.fixture(autouse=True)
-def _float64() -> Iterator[None]:
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
+pytestmark = pytest.mark.usefixtures("float64")
 
 
 def _features(graphs: list[nx.Graph]) -> Tensor:
@@ -156,80 +148,6 @@ def test_edge_hears_an_edge_once_in_every_ring_they_share():
     heard = to_edges(edge, ring, sides).flatten().tolist()
     # Edges 02 03 04 12 13 14: 12 shares both squares of 02, all others one of them.
     assert heard == [0, 1, 1, 2, 1, 1]
-
-
-def _model(**options: object) -> CWN:
-    graphs = varied()
-    model = CWN(CHANNELS, 5, CLASSES, num_layers=2, **options)
-    with torch.no_grad():  # moves the running statistics
-        model(everything(union_of(graphs, _features(graphs), channels=CHANNELS, lift=cw_lift())))
-    return model
-
-
-@pytest.mark.parametrize("readout", ["sum", "mean", "max"])
-def test_renaming_nodes_changes_nothing(readout):
-    model, graphs = _model(readout=readout), varied()
-    x = _features(graphs)
-    parts = torch.split(x, [len(graph) for graph in graphs])
-    renamed = [permuted(g, part) for g, part in zip(graphs, parts, strict=True)]
-    before = union_of(graphs, x, channels=CHANNELS, lift=cw_lift())
-    after = union_of(
-        [g for g, _ in renamed], torch.cat([y for _, y in renamed]), channels=CHANNELS,
-        lift=cw_lift(),
-    )  # fmt: skip
-    for training in (True, False):
-        model.train(training)
-        torch.testing.assert_close(model(everything(after)), model(everything(before)))
-
-
-def test_a_batch_is_its_graphs_one_by_one():
-    model, graphs = _model().eval(), varied()
-    union = union_of(graphs, _features(graphs), channels=CHANNELS, lift=cw_lift())
-    alone = torch.cat([model(union.batch(torch.tensor([i]))) for i in range(len(graphs))])
-    torch.testing.assert_close(model(everything(union)), alone)
-
-
-def test_stacked_models_are_separate_models_that_never_see_masked_graphs():
-    graphs = varied()
-    union = union_of(graphs, _features(graphs), channels=CHANNELS, lift=cw_lift())
-    models = [_model(dropout=0.0) for _ in range(3)]
-    together = stack(models)
-    seen = torch.ones(3, len(graphs), dtype=torch.bool)
-    seen[1, [0, 4, 6]] = False
-    seen[2, [2, 7]] = False
-    batch = everything(union)
-    out = together(replace(batch, node_weight=seen[:, batch.batch].double()))
-    (out.square() * seen[..., None]).sum().backward()
-    for k, model in enumerate(models):
-        alone = model(union.batch(seen[k].nonzero().squeeze(1)))
-        torch.testing.assert_close(out[k, seen[k]], alone)
-        alone.square().sum().backward()
-        stacked = dict(together.named_parameters())
-        for name, parameter in model.named_parameters():
-            torch.testing.assert_close(stacked[name].grad[k], parameter.grad, msg=name)
-        state = together.state_dict()
-        for name, tensor in model.state_dict().items():
-            torch.testing.assert_close(state[name][k], tensor, msg=name)
-
-
-def test_categories_stand_for_one_hot_vectors():
-    graphs = varied()
-    category = torch.randint(CHANNELS, (sum(map(len, graphs)),))
-    one_hot = torch.nn.functional.one_hot(category, CHANNELS).double()
-    model = _model()
-    by_id, by_vector = (
-        everything(union_of(graphs, x, channels=CHANNELS, lift=cw_lift()))
-        for x in (category, one_hot)
-    )
-    torch.testing.assert_close(model(by_id), model(by_vector))
-
-
-@pytest.mark.parametrize("graph", [nx.empty_graph(0), nx.empty_graph(2), nx.path_graph(2)])
-def test_gradients_are_finite_without_rings_edges_or_nodes(graph):
-    model = _model()
-    batch = everything(union_of([graph], torch.ones(len(graph), CHANNELS), lift=cw_lift()))
-    model(batch).square().sum().backward()
-    assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
 
 
 def _pair(a: str, b: str) -> tuple[nx.Graph, nx.Graph]:

@@ -1,5 +1,3 @@
-from collections.abc import Iterator
-
 import networkx as nx
 import pytest
 import torch
@@ -11,12 +9,7 @@ from lgan.zoo.dcnn import DCNN, visits
 from lgan.zoo.plain_graph import PlainGraph
 from lifted import everything, union_of, varied
 
-
-@pytest.fixture(autouse=True)
-def _float64() -> Iterator[None]:
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
+pytestmark = pytest.mark.usefixtures("float64")
 
 
 def _slow(model: DCNN, graph: nx.Graph, x: Tensor) -> Tensor:

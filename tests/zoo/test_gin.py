@@ -101,14 +101,6 @@ def test_power_on_labelled_graphs(options, centres, paths):
         assert torch.allclose(model(a), model(b), atol=1e-9) is not separates
 
 
-def test_stacked_models_read_the_input_too():
-    models = build_stack(lambda: GIN(1, 4, 2, include_input=True), [0, 1]).double().eval()
-    batch = everything(union_of(varied()))
-    for k, seed in enumerate([0, 1]):
-        alone = build_stack(lambda: GIN(1, 4, 2, include_input=True), [seed]).double().eval()
-        torch.testing.assert_close(models(batch)[k], alone(batch)[0])
-
-
 @pytest.mark.parametrize("real", [False, True])
 def test_with_features_of_edges_a_layer_is_pyg_s_gine(real):
     torch.manual_seed(0)

@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from itertools import combinations
 
 import networkx as nx
@@ -9,20 +8,15 @@ from torch.nn import functional as F
 
 from lgan import wl
 from lgan.graph.named import named_graph
-from lgan.train.stack import stack
 from lgan.zoo import GIN
 from lgan.zoo.k_gnn import KGNN, lift_sets, sets_per_graph
 from lgan.zoo.k_sets import PAIR_NODES, PAIRS, TRIPLE_PAIRS, TRIPLES, k_sets
-from lifted import everything, one_graph, permuted, union_of, varied
+from lifted import everything, one_graph, union_of
 
 CHANNELS, CLASSES = 3, 4
 
 
-@pytest.fixture(autouse=True)
-def _float64() -> Iterator[None]:
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
+pytestmark = pytest.mark.usefixtures("float64")
 
 
 def _types(union) -> dict[frozenset[int], int]:
@@ -109,66 +103,6 @@ def test_layer_on_a_path_by_hand():
     assert conv(x, near).flatten().tolist() == [12.5, 121.5, 210.5]
     conv.aggregate = "mean"
     assert conv(x, near).flatten().tolist() == [12.5, 71.0, 210.5]
-
-
-def _union(graphs: list[nx.Graph], x: Tensor | None = None, **options: bool):
-    x = torch.randn(sum(map(len, graphs)), CHANNELS) if x is None else x
-    return union_of(graphs, x, channels=CHANNELS, lift=k_sets(**options))
-
-
-@pytest.mark.parametrize("readout", ["sum", "mean", "max"])
-def test_renaming_nodes_changes_nothing(readout):
-    model, graphs = KGNN(CHANNELS, 6, CLASSES, readout=readout, set_readout=readout), varied()
-    category = torch.randint(CHANNELS, (sum(map(len, graphs)),))
-    parts = torch.split(category, [len(graph) for graph in graphs])
-    renamed = [permuted(g, part) for g, part in zip(graphs, parts, strict=True)]
-    after = _union([g for g, _ in renamed], torch.cat([y for _, y in renamed]))
-    torch.testing.assert_close(
-        model(everything(after)), model(everything(_union(graphs, category)))
-    )
-
-
-def test_a_batch_is_its_graphs_one_by_one():
-    model, graphs = KGNN(CHANNELS, 6, CLASSES), varied()
-    union = _union(graphs)
-    alone = torch.cat([model(union.batch(torch.tensor([i]))) for i in range(len(graphs))])
-    torch.testing.assert_close(model(everything(union)), alone)
-
-
-def test_stacked_models_are_separate_models():
-    batch = everything(_union(varied(), touching=True))
-    models = [KGNN(CHANNELS, 6, CLASSES, dropout=0.3) for _ in range(3)]
-    together = stack(models)
-    for training in (True, False):
-        together.train(training)
-        together.zero_grad()
-        out = together(batch)
-        out.square().sum().backward()
-        stacked = dict(together.named_parameters())
-        for k, model in enumerate(models):
-            model.train(training)
-            model.zero_grad()
-            alone = model(batch)
-            torch.testing.assert_close(out[k], alone)
-            alone.square().sum().backward()
-            for name, parameter in model.named_parameters():
-                torch.testing.assert_close(stacked[name].grad[k], parameter.grad, msg=name)
-
-
-def test_categories_stand_for_one_hot_vectors():
-    graphs = varied()
-    category = torch.randint(CHANNELS, (sum(map(len, graphs)),))
-    model = KGNN(CHANNELS, 6, CLASSES)
-    by_id = model(everything(_union(graphs, category)))
-    by_vector = model(everything(_union(graphs, F.one_hot(category, CHANNELS).double())))
-    torch.testing.assert_close(by_id, by_vector)
-
-
-@pytest.mark.parametrize("graph", [nx.empty_graph(0), nx.empty_graph(4), nx.path_graph(2)])
-def test_gradients_are_finite_without_sets_edges_or_nodes(graph):
-    model = KGNN(CHANNELS, 6, CLASSES, aggregate="mean")
-    model(everything(_union([graph]))).square().sum().backward()
-    assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
 
 
 def _pair(a: str, b: str) -> tuple[nx.Graph, nx.Graph]:

@@ -24,7 +24,7 @@ from lgan.zoo.k_sets import (
     types_of_three,
     types_of_two,
 )
-from lifted import everything, union_of, varied
+from lifted import union_of
 
 Set = frozenset[int]
 WAYS = [{}, {"touching": True}, {"connected": False}]
@@ -168,30 +168,6 @@ def test_paths_in_a_hexagon_have_neighbours_only_if_they_touch():
     assert touching.cells[TRIPLE_NEIGHBOURS].num_cells == 12
 
 
-def test_a_batch_has_the_sets_of_its_graphs():
-    graphs = varied()
-    union = union_of(graphs, lift=k_sets(touching=True))
-    ids = torch.tensor([7, 4, 0, 2])
-    batch = union.batch(ids)
-    alone = everything(union_of([graphs[i] for i in ids], lift=k_sets(touching=True)))
-    for name, family in alone.cells.items():
-        assert torch.equal(batch.cells[name].ptr, family.ptr)
-        for key, value in family.fields.items():
-            assert torch.equal(batch.cells[name][key], value), f"{name}.{key}"
-
-
-def test_sets_go_through_a_cache(tmp_path):
-    from lgan.data.cache import load_tensors, save_tensors
-
-    union = union_of(varied(), lift=k_sets())
-    save_tensors(tmp_path / "u.safetensors", union.tensors(), {})
-    back = GraphUnion.from_tensors(load_tensors(tmp_path / "u.safetensors")[0])
-    for name, family in union.cells.items():
-        assert back.cells[name].points == family.points
-        for key, value in family.fields.items():
-            assert torch.equal(back.cells[name][key], value)
-
-
 def test_labels_are_categories_or_one_hot_vectors():
     category = torch.tensor([2, 0, 1])
     assert node_labels(category).tolist() == [2, 0, 1]
@@ -207,13 +183,6 @@ def test_too_many_labels_are_left_out_of_the_types():
     graph, label = nx.complete_graph(3), torch.tensor([0, 70, 135])
     union = union_of([graph], label, channels=136, lift=k_sets())
     assert union.cells[PAIRS]["type"].tolist() == [1, 1, 1]
-
-
-def test_progress_goes_up_to_one():
-    told: list[float] = []
-    union_of(varied()).lifted(k_sets(), told.append)
-    assert told == sorted(told)
-    assert told[-1] == 1
 
 
 def test_a_data_set_without_graphs_or_edges_has_no_sets():
@@ -253,16 +222,6 @@ def test_touching_sets_are_connected():
 
 def test_key_names_every_option():
     assert len({k_sets(**options).key for options in WAYS}) == 3
-
-
-def test_merged_twins_are_refused():
-    union = union_of([nx.complete_graph(4)])
-    merged = GraphUnion.build(
-        union.x, union.lines.pair_index.long(), union.y, union.node_ptr,
-        num_features=1, num_classes=2, compress=True,
-    )  # fmt: skip
-    with pytest.raises(ValueError, match="Sets of nodes are listed in graphs as they are"):
-        merged.lifted(k_sets())
 
 
 @pytest.mark.data

@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from dataclasses import replace
 
 import networkx as nx
@@ -19,11 +18,7 @@ from stacks import build_stack
 SIZES = {"num_fields": 12, "field_size": 4}
 
 
-@pytest.fixture(autouse=True)
-def _float64() -> Iterator[None]:
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
+pytestmark = pytest.mark.usefixtures("float64")
 
 
 def _slow(model: PatchySan, fields: Tensor, x: Tensor) -> Tensor:

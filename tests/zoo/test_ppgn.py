@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from dataclasses import replace
 
 import networkx as nx
@@ -13,12 +12,7 @@ from lgan.zoo.ppgn import PPGN, check_size, pairs_of_nodes
 from lifted import everything, union_of, varied
 from stacks import build_stack
 
-
-@pytest.fixture(autouse=True)
-def _float64() -> Iterator[None]:
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
+pytestmark = pytest.mark.usefixtures("float64")
 
 
 def _slow(model: PPGN, graph: nx.Graph, x: Tensor) -> Tensor:

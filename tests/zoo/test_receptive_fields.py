@@ -3,7 +3,6 @@ import numpy as np
 import pytest
 import torch
 
-from lgan.graph import GraphUnion
 from lgan.zoo import receptive_fields as module
 from lgan.zoo.receptive_fields import (
     FAMILY,
@@ -98,21 +97,6 @@ def test_fields_agree_with_sorting_by_distance_and_rank():
         assert row == _slow_field(graph, row[0], rank, 7)
 
 
-def test_fields_of_a_batch_are_those_of_its_graphs_lifted_anew():
-    lift = receptive_fields({"num_fields": 4, "field_size": 3})
-    graphs = varied()
-    labels = torch.arange(sum(map(len, graphs))) % 3
-    union = union_of(graphs, labels, channels=3, lift=lift)
-    parts = torch.split(labels, [len(g) for g in graphs])
-    ids = [7, 0, 4, 2]
-    anew = union_of(
-        [graphs[i] for i in ids], torch.cat([parts[i] for i in ids]), channels=3, lift=lift
-    )
-    batch = union.batch(torch.tensor(ids))
-    assert torch.equal(batch.cells[FAMILY]["nodes"], anew.cells[FAMILY]["nodes"])
-    assert torch.equal(batch.cells[FAMILY].ptr, anew.cells[FAMILY].ptr)
-
-
 @pytest.mark.parametrize("size", [2, 5, 10])
 def test_categories_are_seen_in_the_same_order_under_every_naming(size):
     lift = receptive_fields({"num_fields": 8, "field_size": size})
@@ -159,16 +143,6 @@ def test_too_many_fields_are_refused_with_their_number_before_anything_is_built(
     with pytest.raises(ValueError, match=message):
         union.lifted(lift)
     receptive_fields({"num_fields": 12}).refuse("small", union.lines.pair_index, union.node_ptr)
-
-
-def test_merged_twins_are_refused():
-    merged = GraphUnion.build(
-        torch.zeros(3, dtype=torch.long), torch.tensor([[0, 0, 1], [1, 2, 2]]), torch.tensor([0]),
-        torch.tensor([0, 3]), num_features=1, num_classes=1,
-    )  # fmt: skip
-    assert merged.lines.num_nodes < 3
-    with pytest.raises(ValueError, match="twins are merged"):
-        merged.lifted(receptive_fields({}))
 
 
 def test_progress_rises_to_one(monkeypatch):
