@@ -8,14 +8,20 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lgan.data.raw import RawGraphs
-from lgan.graph.interning import Colours, Rows, intern_integers, intern_multisets, intern_tuples
+from lgan.graph.interning import Colours, Rows, intern_hashed, intern_multisets, intern_tuples
 from lgan.wl.refinement import Colouring
-from lgan.zoo.graph_kernels.gram import Grams, Progress, check_labels, refinement_grams
+from lgan.zoo.graph_kernels.gram import (
+    Grams,
+    Progress,
+    check_labels,
+    colour_counts,
+    refinement_grams,
+)
 
 # Sets of two nodes, of all graphs together; each takes some 150 bytes at the peak.
 LARGEST = 1 << 25
-# Entries of rows that are laid out at once.
-CHUNK = 1 << 24
+# Sets whose neighbours are compared at once.
+CHUNK = 1 << 16
 
 
 def two_wl(
@@ -121,48 +127,28 @@ class _Sets:
         return intern_tuples(colour, self._unions(example, colour)[both])
 
     def _unions(self, chosen: NDArray[np.int64], colour: Colours) -> Colours:
-        """Equal numbers for sets whose two nodes see, in all, the same multiset ``[chosen]``.
-
-        A sum of one random word per colour sorts out the sets that are alone with theirs; the
-        few others are compared in full.
-        """
-        number = int(colour.max(initial=-1)) + 1
-        share = np.random.default_rng(0x2E7).integers(2**64, size=number, dtype=np.uint64)
+        """Equal numbers for sets whose two nodes see, in all, the same multiset ``[chosen]``."""
         assert self.rows.source is not None
-        summed = np.concatenate(
-            [np.zeros(1, np.uint64), np.cumsum(share[colour[self.rows.source]], dtype=np.uint64)]
-        )
-        word = summed[self.rows.ptr[1:]] - summed[self.rows.ptr[:-1]]  # [N], modulo 2^64
+        seen = colour_counts(colour[self.rows.source], self.rows.ptr)  # by every node
         u, v = self.first[chosen], self.second[chosen]
-        ids = intern_integers((word[u] + word[v]).view(np.int64))
-        doubtful = np.flatnonzero(np.bincount(ids)[ids] > 1)
-        doubtful = doubtful[np.argsort(ids[doubtful], kind="stable")]
-        exact, found = ids.astype(np.int64), 0
-        length = np.diff(self.rows.ptr)
-        for part in _chunks(ids[doubtful], (length[u] + length[v])[doubtful]):
-            some = doubtful[part]
-            same = intern_multisets(self._joined_rows(u[some], v[some]), colour)
-            # Numbers beyond all of `ids`: a set compared in full is equal to none that was not.
-            exact[some] = ids.size + found + same
-            found += int(same.max(initial=-1)) + 1
-        return intern_integers(exact)
 
-    def _joined_rows(self, u: NDArray[np.int32], v: NDArray[np.int32]) -> Rows:
-        """The sets that hold ``u`` and those that hold ``v``, as one row."""
-        ptr, source = self.rows.ptr, self.rows.source
-        assert source is not None
-        node = np.stack([u, v], axis=1).reshape(-1)
-        length = ptr[node + 1] - ptr[node]
-        end = np.cumsum(length)
-        entry = np.arange(int(end[-1])) + np.repeat(ptr[node] - end + length, length)
-        return Rows(np.concatenate([[0], end[1::2]]), source[entry])
+        def hashes(seed: int) -> Colours:
+            random = np.random.default_rng(seed)
+            share = random.integers(2**64, size=seen.shape[1], dtype=np.uint64)
+            word = seen.astype(np.uint64) @ share  # modulo 2^64
+            words: Colours = (word[u] + word[v]).view(np.int64)
+            return words
 
+        def agree(ids: Colours, order: Colours) -> bool:
+            first = order[np.searchsorted(ids[order], ids)]  # with the same number
+            others = np.flatnonzero(first != np.arange(ids.size))
+            for i in range(0, others.size, CHUNK):
+                some = others[i : i + CHUNK]
+                difference = (
+                    seen[u[some]] + seen[v[some]] != seen[u[first[some]]] + seen[v[first[some]]]
+                )
+                if difference.nnz:
+                    return False
+            return True
 
-def _chunks(group: Colours, cost: NDArray[np.int64]) -> list[slice]:
-    """Cuts a list between groups, so that a part costs little more than :data:`CHUNK`."""
-    if group.size == 0:
-        return []
-    begins = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
-    spent = np.concatenate([[0], np.cumsum(cost)])[begins] // CHUNK
-    cuts = begins[np.concatenate([[True], spent[1:] != spent[:-1]])].tolist()
-    return [slice(a, b) for a, b in zip(cuts, [*cuts[1:], group.size], strict=True)]
+        return intern_hashed(hashes, agree)
