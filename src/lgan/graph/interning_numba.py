@@ -64,13 +64,42 @@ def multiset_hashes(ptr: Array, source: Array, value: Array, weight: Array, seed
     return word
 
 
+@njit(nogil=True, cache=True)
+def counting_table(longest: int) -> Array:
+    """An empty table for :func:`as_often`: for every slot the group it was last used for, a value,
+    how often the first row of the group has it, the row last counted, and how often that has it.
+    """
+    size = 16
+    while size < 2 * longest:
+        size *= 2
+    table = np.zeros((size, 5), np.int64)
+    table[:, 0] = -1
+    return table
+
+
 @njit(nogil=True, cache=True, inline="always")
-def _slot_of(value: Any, stamp: int, slot_value: Array, slot_stamp: Array, mask: Any) -> Any:
-    """The slot that holds ``value``, or the free one where it belongs."""
+def as_often(table: Array, slots: int, value: int, amount: int, group: int, row: int) -> bool:
+    """Count a value of a row; whether the first row of its group has it as often so far or more.
+
+    The first row of a group has its number, and comes first. The table is used up to ``slots``, a
+    power of two.
+    """
+    mask = np.uint64(slots - 1)
     slot = mixed(np.uint64(value)) & mask
-    while slot_stamp[slot] == stamp and slot_value[slot] != value:
+    while table[slot, 0] == group and table[slot, 1] != value:
         slot = (slot + np.uint64(1)) & mask
-    return slot
+    entry = table[slot]
+    if row == group:
+        if entry[0] != group:
+            entry[0], entry[1], entry[2], entry[3] = group, value, 0, row
+        entry[2] += amount
+        return True
+    if entry[0] != group:
+        return amount == 0
+    if entry[3] != row:
+        entry[3], entry[4] = row, 0
+    entry[4] += amount
+    return entry[4] <= entry[2]
 
 
 @njit(nogil=True, cache=True)
@@ -85,56 +114,28 @@ def multisets_agree(
     longest = 0
     for row in range(ptr.size - 1):
         longest = max(longest, ptr[row + 1] - ptr[row])
-    size = 16
-    while size < 2 * longest:
-        size *= 2
-    slot_value = np.zeros(size, np.int64)
-    slot_stamp = np.full(size, -1, np.int64)  # the group a slot was last used for
-    slot_count = np.zeros(size, np.int64)
-    slot_row = np.zeros(size, np.int64)  # the row `slot_seen` belongs to
-    slot_seen = np.zeros(size, np.int64)
+    table = counting_table(longest)
     begin = 0
     while begin < order.size:
         first = order[begin]
         end = begin + 1
         while end < order.size and ids[order[end]] == ids[first]:
             end += 1
-        if end - begin > 1:
-            size = 16  # few slots for a short row: they stay in the cache
-            while size < 2 * (ptr[first + 1] - ptr[first]):
-                size *= 2
-            mask = np.uint64(size - 1)
-            total = 0
-            for e in range(ptr[first], ptr[first + 1]):
+        slots = 16  # few for a short row: they stay in the cache
+        while slots < 2 * (ptr[first + 1] - ptr[first]):
+            slots *= 2
+        total = 0
+        for i in range(begin, end if end - begin > 1 else begin):
+            seen = 0
+            for e in range(ptr[order[i]], ptr[order[i] + 1]):
                 s = source[e] if source.size else e
                 amount = weight[s] if weight.size else 1
-                slot = _slot_of(value[s], begin, slot_value, slot_stamp, mask)
-                if slot_stamp[slot] != begin:
-                    slot_stamp[slot] = begin
-                    slot_value[slot] = value[s]
-                    slot_count[slot] = 0
-                    slot_row[slot] = first
-                slot_count[slot] += amount
-                total += amount
-            for i in range(begin + 1, end):
-                row = order[i]
-                seen = 0
-                for e in range(ptr[row], ptr[row + 1]):
-                    s = source[e] if source.size else e
-                    amount = weight[s] if weight.size else 1
-                    if amount == 0:
-                        continue
-                    slot = _slot_of(value[s], begin, slot_value, slot_stamp, mask)
-                    if slot_stamp[slot] != begin:
-                        return False
-                    if slot_row[slot] != row:
-                        slot_row[slot] = row
-                        slot_seen[slot] = 0
-                    slot_seen[slot] += amount
-                    if slot_seen[slot] > slot_count[slot]:
-                        return False
-                    seen += amount
-                if seen != total:
+                if not as_often(table, slots, value[s], amount, begin, i):
                     return False
+                seen += amount
+            if i == begin:
+                total = seen
+            elif seen != total:
+                return False
         begin = end
     return True

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from lgan.graph.interning_numba import mixed
+from lgan.graph.interning_numba import as_often, counting_table, mixed
 from lgan.ops.jit import njit
 
 Array = np.ndarray[Any, Any]
@@ -128,15 +128,7 @@ def wedges_agree(
         for i in range(start[u], start[u + 1]):
             first_node[i] = u
             colours = max(colours, np.int64(colour[i]) + 1)
-    size = 16
-    while size < 2 * largest:
-        size *= 2
-    mask = np.uint64(size - 1)
-    slot_key = np.zeros(size, np.int64)
-    slot_stamp = np.full(size, -1, np.int64)
-    slot_count = np.zeros(size, np.int64)
-    slot_row = np.zeros(size, np.int64)
-    slot_seen = np.zeros(size, np.int64)
+    table = counting_table(largest)
     place = np.full(num_nodes, -1, np.int64)
     begin = 0
     while begin < order.size:
@@ -149,36 +141,19 @@ def wedges_agree(
             for i in range(start[u], start[u + 1]):
                 place[member[i]] = i
             seen = 0
-            agree = True
             for j in range(start[v], start[v + 1]):
                 uw = place[member[j]]
                 if uw < 0:
                     continue
                 key = colour[uw] * colours + colour[reverse[j]]
-                slot = mixed(np.uint64(key)) & mask
-                while slot_stamp[slot] == begin and slot_key[slot] != key:
-                    slot = (slot + np.uint64(1)) & mask
+                if not as_often(table, table.shape[0], key, 1, begin, k):
+                    return False
                 seen += 1
-                if k == begin:
-                    if slot_stamp[slot] != begin:
-                        slot_stamp[slot] = begin
-                        slot_key[slot] = key
-                        slot_count[slot] = 0
-                        slot_row[slot] = k
-                    slot_count[slot] += 1
-                elif slot_stamp[slot] != begin:
-                    agree = False
-                else:
-                    if slot_row[slot] != k:
-                        slot_row[slot] = k
-                        slot_seen[slot] = 0
-                    slot_seen[slot] += 1
-                    agree &= slot_seen[slot] <= slot_count[slot]
             for i in range(start[u], start[u + 1]):
                 place[member[i]] = -1
             if k == begin:
                 total = seen
-            elif not agree or seen != total:
+            elif seen != total:
                 return False
         begin = end
     return True
