@@ -216,3 +216,9 @@ def layer_norm(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
 
 
 NORMS = {"batch": batch_norm, "layer": layer_norm, "none": lambda x, scale, shift: x}
+
+
+def first_occurrence(things: list[object]) -> list[int]:
+    """Equal things get equal numbers, in the order in which they first occur."""
+    number: dict[object, int] = {}
+    return [number.setdefault(thing, len(number)) for thing in things]

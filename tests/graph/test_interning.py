@@ -6,11 +6,7 @@ import pytest
 
 from lgan.graph import interning_numba
 from lgan.graph.interning import Rows, intern_integers, intern_multisets, intern_tuples
-
-
-def first_occurrence(things: list[object]) -> list[int]:
-    number: dict[object, int] = {}
-    return [number.setdefault(thing, len(number)) for thing in things]
+from reference import first_occurrence
 
 
 def test_integers_are_numbered_in_the_order_of_first_occurrence() -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from lgan.graph import near_pairs_numba
 from lgan.graph.near_pairs import NearPairs
+from reference import first_occurrence
 
 
 def near_pairs(graph: nx.Graph, radius: int) -> NearPairs:
@@ -23,11 +24,6 @@ def test_near_pairs_agree_with_breadth_first_search(radius: int, seed: int) -> N
     ]
     found = zip(near.first.tolist(), near.second.tolist(), near.distance.tolist(), strict=True)
     assert list(found) == expected
-
-
-def first_occurrence(things: list[object]) -> list[int]:
-    number: dict[object, int] = {}
-    return [number.setdefault(thing, len(number)) for thing in things]
 
 
 @pytest.mark.parametrize("radius", [0, 1, 2, 9])

@@ -6,6 +6,7 @@ of a given capacity: no waiting, and shapes that can be captured and replayed.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,8 +18,7 @@ from lgan.graph.union import GraphUnion
 from lgan.ops.incidence import ByNode, Known
 
 
-@dataclass(frozen=True)
-class Capacity:
+class Capacity(NamedTuple):
     """Room of a batch: nodes, pairs, opposite nodes, and entries of both matrices by rows."""
 
     nodes: int
@@ -29,15 +29,11 @@ class Capacity:
 
     def covers(self, other: "Capacity") -> bool:
         """Whether another batch fits."""
-        return all(mine >= theirs for mine, theirs in zip(_sizes(self), _sizes(other), strict=True))
+        return all(mine >= theirs for mine, theirs in zip(self, other, strict=True))
 
     def padded(self, factor: float) -> "Capacity":
         """Room for batches this much larger; nothing stays nothing."""
-        return Capacity(*(int(size * factor) + 8 if size else 0 for size in _sizes(self)))
-
-
-def _sizes(capacity: Capacity) -> tuple[int, ...]:
-    return tuple(vars(capacity).values())
+        return Capacity(*(int(size * factor) + 8 if size else 0 for size in self))
 
 
 class DeviceUnion:

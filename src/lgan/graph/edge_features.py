@@ -101,16 +101,22 @@ def check_edge_attr(edge_attr: Any, edges: int, name: str = "edge_attr") -> Tens
             "Give real weights as a column, `edge_weight[:, None]`."
         )
     here = edge_attr.device.type == "cpu" and edge_attr.numel() > 0
-    if here and real and not bool(torch.isfinite(edge_attr).all()):
-        raise ValueError(
-            f"`{name}` must be finite, got NaN or infinite values. Clean the features."
-        )
+    if here and real:
+        check_finite(name, edge_attr)
     if here and not real and int(edge_attr.min()) < 0:
         raise ValueError(
             f"`{name}` must hold categories from 0 on, got {int(edge_attr.min())}. "
             "Number the categories from 0."
         )
     return edge_attr if real else edge_attr.long()
+
+
+def check_finite(name: str, value: Tensor) -> None:
+    """Raise an error where features are infinite or undefined."""
+    if not bool(torch.isfinite(value).all()):
+        raise ValueError(
+            f"`{name}` must be finite, got NaN or infinite values. Clean the features."
+        )
 
 
 def pair_attr(

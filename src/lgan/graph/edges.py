@@ -35,6 +35,17 @@ def check_integers(
         raise ValueError(f"`{name}` must be on {device}, got {value.device}. {remedy}")
 
 
+def check_range(name: str, value: Tensor, number: int, *, of: str, remedy: str = "") -> None:
+    """Raise an error unless all of these lie in ``0 … number - 1``."""
+    if value.numel() == 0:
+        return
+    low, high = (int(bound) for bound in torch.aminmax(value))
+    if low < 0 or high >= number:
+        raise ValueError(
+            f"`{name}` must hold {of} from 0 to {number - 1}, got {low} to {high}.{remedy}"
+        )
+
+
 def check_ids(name: str, value: Tensor, num_nodes: int) -> None:
     """Raise an error unless ``value`` is ``[2, E]`` integers in ``0 … num_nodes - 1``."""
     if not isinstance(value, Tensor):
@@ -54,14 +65,8 @@ def check_ids(name: str, value: Tensor, num_nodes: int) -> None:
         )
     if num_nodes < 0:
         raise ValueError(f"`num_nodes` must be 0 or more, got {num_nodes}.")
-    if value.numel() == 0:
-        return
-    low, high = (int(bound) for bound in torch.aminmax(value))
-    if low < 0 or high >= num_nodes:
-        raise ValueError(
-            f"`{name}` must hold node ids from 0 to {num_nodes - 1}, got {low} to {high}. "
-            "Set `num_nodes` to the number of nodes, isolated ones included."
-        )
+    remedy = " Set `num_nodes` to the number of nodes, isolated ones included."
+    check_range(name, value, num_nodes, of="node ids", remedy=remedy)
 
 
 def validate_edge_index(edge_index: Tensor, num_nodes: int) -> None:

@@ -13,7 +13,7 @@ from lgan.graph.cells import Cells, batch_cells, cells_from_tensors, cells_to_te
 from lgan.graph.checks import check_cells, check_lines_in_graphs, check_pairs, check_ptr
 from lgan.graph.cutting import cut_pairs
 from lgan.graph.edge_features import EdgeFeatures
-from lgan.graph.edges import check_integers
+from lgan.graph.edges import check_integers, check_range
 from lgan.graph.ego_lines import FIELDS, EgoLines
 from lgan.graph.pair_codes import class_degree
 from lgan.graph.segments import concat_ranges, lengths_to_ptr
@@ -373,9 +373,5 @@ class GraphUnion:
     def _check_graphs(self, ids: Tensor) -> None:
         """Elsewhere than on the CPU a look at the ids would wait for the device."""
         check_integers("ids", ids, (None,), remedy="Give the numbers of some graphs.")
-        if ids.device.type == "cpu" and ids.numel():
-            low, high = (int(bound) for bound in torch.aminmax(ids))
-            if low < 0 or high >= self.num_graphs:
-                raise ValueError(
-                    f"`ids` must hold graphs from 0 to {self.num_graphs - 1}, got {low} to {high}."
-                )
+        if ids.device.type == "cpu":
+            check_range("ids", ids, self.num_graphs, of="graphs")

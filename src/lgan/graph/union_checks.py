@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from lgan.graph.checks import check_ptr
-from lgan.graph.edge_features import EdgeFeatures
-from lgan.graph.edges import check_integers
+from lgan.graph.edge_features import EdgeFeatures, check_finite
+from lgan.graph.edges import check_integers, check_range
 
 
 def check_parts(
@@ -23,7 +23,7 @@ def check_parts(
     check_rows("x", x, num_nodes)
     check_rows("y", y, node_ptr.numel() - 1)
     if x.is_floating_point():
-        _check_finite("x", x)
+        check_finite("x", x)
     for name, value, number in (("x", x, num_features), ("y", y, num_classes)):
         if value.dim() == 1 and value.is_floating_point():
             raise TypeError(
@@ -50,14 +50,9 @@ def check_x_table(x: Tensor, table: Tensor, num_features: int) -> None:
             f"`x_table` must be real and have {num_features} columns, got {table.dtype} of shape "
             f"{list(table.shape)}."
         )
-    _check_finite("x_table", table)
+    check_finite("x_table", table)
     check_integers("x", x, (None,), remedy="Give the row of `x_table` of every node.")
-    if x.numel():
-        low, high = (int(bound) for bound in torch.aminmax(x))
-        if low < 0 or high >= len(table):
-            raise ValueError(
-                f"`x` must hold rows of `x_table` from 0 to {len(table) - 1}, got {low} to {high}."
-            )
+    check_range("x", x, len(table), of="rows of `x_table`")
 
 
 def check_edge_features(edges: EdgeFeatures, pairs: int) -> None:
@@ -67,13 +62,9 @@ def check_edge_features(edges: EdgeFeatures, pairs: int) -> None:
     if not isinstance(table, Tensor) or table.dim() != 2 or not table.is_floating_point():
         got = f"{table.dtype} {list(table.shape)}" if isinstance(table, Tensor) else type(table)
         raise ValueError(f"`edges.table` must hold rows of real numbers [U, m], got {got}.")
-    _check_finite("edges.table", table)
-    low, high = (int(b) for b in torch.aminmax(edges.rows)) if pairs else (0, -1)
-    if low < 0 or high >= len(table):
-        raise ValueError(
-            f"`edges.rows` must hold rows of the table from 0 to {len(table) - 1}, got {low} to "
-            f"{high}. Make them with `EdgeFeatures.of`."
-        )
+    check_finite("edges.table", table)
+    remedy = " Make them with `EdgeFeatures.of`."
+    check_range("edges.rows", edges.rows, len(table), of="rows of the table", remedy=remedy)
 
 
 def check_graph_x(graph_x: Tensor, graphs: int) -> None:
@@ -84,7 +75,7 @@ def check_graph_x(graph_x: Tensor, graphs: int) -> None:
             f"`graph_x` must hold a row of real numbers for every graph, got {graph_x.dtype} of "
             f"shape {list(graph_x.shape)}."
         )
-    _check_finite("graph_x", graph_x)
+    check_finite("graph_x", graph_x)
 
 
 def check_rows(name: str, value: Any, rows: int) -> None:
@@ -96,11 +87,4 @@ def check_rows(name: str, value: Any, rows: int) -> None:
         raise ValueError(
             f"`{name}` must have {rows} rows, got shape {list(value.shape)}. "
             "Give a row for every node and a target for every graph."
-        )
-
-
-def _check_finite(name: str, value: Tensor) -> None:
-    if not bool(torch.isfinite(value).all()):
-        raise ValueError(
-            f"`{name}` must be finite, got NaN or infinite values. Clean the features."
         )
