@@ -6,14 +6,13 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from lgan.wl.small_graphs import connected_graphs
+from lgan.wl.small_graphs import connected_graphs, places
 
 
 def small_graph(code: int, n: int) -> nx.Graph:
     """The graph of a code of :func:`lgan.wl.small_graphs.all_graphs`."""
-    places = [(i, j) for j in range(n) for i in range(j)]
     graph = nx.empty_graph(n)
-    graph.add_edges_from(place for bit, place in enumerate(places) if (code >> bit) & 1)
+    graph.add_edges_from(place for bit, place in enumerate(places(n)) if (code >> bit) & 1)
     return graph
 
 

@@ -68,9 +68,8 @@ def distinguishes(a: Any, b: Any, *, test: str) -> bool:
         >>> distinguishes(nx.cycle_graph(6), two_triangles, test="lgan")
         True
     """
-    spec = refinement_spec(test)
-    colouring = spec.build(LabelledGraphs.of([a, b]))
-    return run_refinement(colouring, test, until_separated=True).separates(0, 1)
+    [found] = compare(a, b, tests=[test])
+    return found.separates
 
 
 def compare(a: Any, b: Any, *, tests: Sequence[str] | None = None) -> list[Comparison]:

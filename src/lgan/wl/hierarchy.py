@@ -12,7 +12,7 @@ from lgan.wl.compare import refine
 from lgan.wl.graphs import LabelledGraphs
 from lgan.wl.refinement import run_refinement
 from lgan.wl.registry import refinement_spec
-from lgan.wl.small_graphs import connected_graphs, union
+from lgan.wl.small_graphs import connected_graphs, places, union
 
 SMALL_TESTS = ("1-wl", "2-wl", "lgan", "lgan-res", "lgan-linear", "edge-t", "nest", "code", "2-fwl")
 BREC_TESTS = (
@@ -132,22 +132,17 @@ def brec_rows(
 
 def _equal_degrees(codes: NDArray[np.int64], n: int) -> Iterator[LabelledGraphs]:
     """Graphs that share their degree sequence with another, in groups; others are told apart."""
-    places = np.array([(i, j) for j in range(n) for i in range(j)])
     degree = np.zeros((codes.size, n), np.int64)
-    for bit, (i, j) in enumerate(places):
+    for bit, (i, j) in enumerate(places(n)):
         edge = (codes >> bit) & 1
         degree[:, i] += edge
         degree[:, j] += edge
     sequence = np.sort(degree, axis=1) @ n ** np.arange(n)
     order = np.argsort(sequence, kind="stable")
-    starts = np.flatnonzero(np.diff(sequence[order], prepend=-1))
-    stops = np.append(starts[1:], codes.size)
-    held: list[NDArray[np.int64]] = []
-    for start, stop in zip(starts, stops, strict=True):
-        if stop - start > 1:
-            held.append(codes[order[start:stop]])
-        if sum(part.size for part in held) > GROUP:
-            yield union(np.concatenate(held), n)
-            held = []
-    if held:
-        yield union(np.concatenate(held), n)
+    _, kind, count = np.unique(sequence[order], return_inverse=True, return_counts=True)
+    several = codes[order[count[kind] > 1]]
+    ends = np.cumsum(count[count > 1])
+    cuts = ends[np.searchsorted(ends, np.arange(GROUP, several.size, GROUP))]
+    for part in np.split(several, cuts):
+        if part.size:
+            yield union(part, n)

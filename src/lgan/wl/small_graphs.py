@@ -42,7 +42,7 @@ def connected_graphs(n: int) -> NDArray[np.int64]:
     codes = all_graphs(n)
     reached = np.ones_like(codes)  # nodes reached from node 0, as bits
     for _ in range(n - 1):
-        for bit, (i, j) in enumerate(_places(n)):
+        for bit, (i, j) in enumerate(places(n)):
             edge = (codes >> bit) & 1
             reached |= edge * (((reached >> i) & 1) << j | ((reached >> j) & 1) << i)
     connected: NDArray[np.int64] = codes[reached == 2**n - 1]
@@ -53,13 +53,14 @@ def union(
     codes: NDArray[np.int64], n: int, labels: NDArray[np.int64] | None = None
 ) -> LabelledGraphs:
     """Graphs given as codes as one union; ``labels [G, n]`` if their nodes have any."""
-    places = np.array(_places(n), np.int64).reshape(-1, 2)
-    graph, bit = np.nonzero((codes[:, None] >> np.arange(len(places))) & 1)
-    edges = places[bit].T + n * graph
+    ends = np.array(places(n), np.int64).reshape(-1, 2)
+    graph, bit = np.nonzero((codes[:, None] >> np.arange(len(ends))) & 1)
+    edges = ends[bit].T + n * graph
     ptr = n * np.arange(codes.size + 1)
     flat = None if labels is None else labels.reshape(-1)
     return LabelledGraphs.build(ptr, torch.from_numpy(edges), flat)
 
 
-def _places(n: int) -> list[tuple[int, int]]:
+def places(n: int) -> list[tuple[int, int]]:
+    """The two nodes of every bit of a code."""
     return [(i, j) for j in range(n) for i in range(j)]
