@@ -30,14 +30,6 @@ def test_the_registry_has_the_kernels_of_the_table():
 
 
 @every_kernel
-def test_a_row_says_where_it_comes_from(name):
-    spec = MODELS[name]
-    assert spec.reference
-    assert spec.power
-    assert spec.source
-
-
-@every_kernel
 def test_matrices_are_symmetric_and_positive_semi_definite(name, raw_of, labelled):
     grams = KERNELS[name](*raw_of(labelled))
     for matrix in grams.matrices:
