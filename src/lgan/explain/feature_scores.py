@@ -11,15 +11,14 @@ and likewise for :math:`e`. The scores of nodes and of edges are complete togeth
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 
-from lgan.explain.integrated_gradients import CHUNK, Integral, pass_load
+from lgan.explain.integrated_gradients import Integral, pieces
 from lgan.explain.maskable import MaskableGraph, MaskableUnion
 from lgan.explain.masking import dtype_of, num_members, outputs_of, reads_lines
-from lgan.explain.path import Panel
 from lgan.explain.question import FeatureScores, Question, as_members
 from lgan.nn import LGAN
 from lgan.nn.edge_vectors import edge_vectors
@@ -34,69 +33,48 @@ def feature_scores(question: Question) -> list[FeatureScores]:
     ]
 
 
-@dataclass(frozen=True, eq=False)
-class _Features:
+def _features(model: nn.Module, graph: MaskableGraph) -> tuple[Tensor, Tensor]:
     """The features of a graph as vectors, of nodes ``[n, F]`` and of pairs ``[P, D]``."""
-
-    nodes: Tensor
-    pairs: Tensor
-
-    @staticmethod
-    def of(model: nn.Module, graph: MaskableGraph) -> "_Features":
-        x, lines, dtype = graph.x, graph.lines, dtype_of(model)
-        if x is None:
-            raise ValueError("The graph has no node features `x` to be scored. Set them.")
-        if not x.is_floating_point():
-            channels = getattr(model, "in_channels", None)
-            if channels is None:
-                raise ValueError(
-                    f"The categories `x` must be given to {type(model).__name__} as one-hot "
-                    "vectors for their scores, got integers. Use `torch.nn.functional.one_hot`."
-                )
-            x = one_hot(x, channels)
-        edges = torch.zeros(graph.num_pairs, 0, device=x.device)
-        if lines.edge_table is not None:
-            sizes = getattr(model, "edge_dim", None)
-            edges = edge_vectors(lines, sizes) if lines.edge_categories else lines.edge_table
-            edges = edges if lines.pair_rows is None else edges[lines.pair_rows]
-        return _Features(x.to(dtype), edges.to(dtype))
+    x, lines, dtype = graph.x, graph.lines, dtype_of(model)
+    if x is None:
+        raise ValueError("The graph has no node features `x` to be scored. Set them.")
+    if not x.is_floating_point():
+        channels = getattr(model, "in_channels", None)
+        if channels is None:
+            raise ValueError(
+                f"The categories `x` must be given to {type(model).__name__} as one-hot "
+                "vectors for their scores, got integers. Use `torch.nn.functional.one_hot`."
+            )
+        x = one_hot(x, channels)
+    edges = torch.zeros(graph.num_pairs, 0, device=x.device)
+    if lines.edge_table is not None:
+        sizes = getattr(model, "edge_dim", None)
+        edges = edge_vectors(lines, sizes) if lines.edge_categories else lines.edge_table
+        edges = edges if lines.pair_rows is None else edges[lines.pair_rows]
+    return x.to(dtype), edges.to(dtype)
 
 
 def _scores(question: Question, graph: MaskableGraph, target: int) -> FeatureScores:
-    features = _Features.of(question.model, graph)
+    features = nodes, pairs = _features(question.model, graph)
     integral = Integral(question, graph, target)
-    rule, weights = (part.to(features.nodes) for part in question.path.rule())
-    nothing = features.nodes.new_zeros(1, 0)
+
+    def pass_points(points: Sequence[float]) -> tuple[Tensor, ...]:
+        return pieces(question.model, nodes.new_tensor(points), graph.lines)
+
     while panels := integral.next_panels():
-        ends = sorted({end for panel in panels for end in panel} - set(integral.outputs))
+        ends = integral.fresh_ends(panels)
         with torch.no_grad():
-            outputs = torch.cat(
-                [
-                    _outputs(question, graph, features, part)[0]
-                    for part in _pieces(question, graph, ends)
-                ],
-                1,
-            )
-        integral.outputs |= dict(zip(ends, outputs.unbind(1), strict=True))
-        points = [low + (high - low) * x for low, high in panels for x in rule.tolist()]
-        changes = torch.cat(
-            [
-                _changes(question, graph, target, features, part)
-                for part in _pieces(question, graph, points)
-            ]
-        )
-        changes = torch.einsum("sox,o->sx", changes.unflatten(0, (-1, len(weights))), weights)
-        for (low, high), change in zip(panels, changes, strict=True):
-            scores = (high - low) * change
-            gap = float(scores.sum() - integral.value(low, high).diff())
-            integral.panels.append(Panel(low, high, scores[None], nothing, gap))
-        integral.steps += len(points)
+            outputs = [_outputs(question, graph, features, part)[0] for part in pass_points(ends)]
+        integral.outputs |= dict(zip(ends, torch.cat(outputs, 1).unbind(1), strict=True))
+        points = pass_points(question.path.points(panels))
+        changes = torch.cat([_changes(question, graph, target, features, p) for p in points])
+        integral.add(panels, changes[None], changes.new_zeros(1, len(changes), 0))
     found = integral.found().pairs[0]
     baseline, output = integral.value(0.0, 1.0).tolist()
-    cut = features.nodes.numel()
+    cut = nodes.numel()
     return FeatureScores(
-        nodes=found[:cut].view_as(features.nodes),
-        pairs=found[cut:].view_as(features.pairs),
+        nodes=found[:cut].view_as(nodes),
+        pairs=found[cut:].view_as(pairs),
         baseline_output=baseline,
         gap=abs(float(found.sum(dtype=torch.float64)) - (output - baseline)),
     )
@@ -106,27 +84,25 @@ def _changes(
     question: Question,
     graph: MaskableGraph,
     target: int,
-    features: _Features,
-    points: Sequence[float],
+    features: tuple[Tensor, Tensor],
+    points: Tensor,
 ) -> Tensor:
     """What every feature adds along the path at some points, nodes first ``[S, n F + P D]``."""
     outputs, inputs = _outputs(question, graph, features, points)
     values = question.values(outputs, target).mean(0).sum()
     found = torch.autograd.grad(values, inputs, allow_unused=True, materialize_grads=True)
-    parts = zip(found, (features.nodes, features.pairs), strict=True)
+    parts = zip(found, features, strict=True)
     return torch.cat([(grad * feature).flatten(1) for grad, feature in parts], 1)
 
 
 def _outputs(
-    question: Question, graph: MaskableGraph, features: _Features, points: Sequence[float]
+    question: Question, graph: MaskableGraph, features: tuple[Tensor, Tensor], points: Tensor
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
     """Outputs at points of the path ``[K, S, C]``, and the features there, whose gradients are
     wanted ``[S, n, F]``, ``[S, P, D]``.
     """
     model = question.model
-    alpha = torch.tensor(points).to(features.nodes)[:, None, None]
-    nodes = (alpha * features.nodes).detach().requires_grad_()
-    pairs = (alpha * features.pairs).detach().requires_grad_()
+    nodes, pairs = ((points[:, None, None] * each).detach().requires_grad_() for each in features)
     many = MaskableUnion.of([graph]).tiled(len(points))
     lines, table = many.batch.lines, many.batch.lines.pair_table
     if pairs.size(2) and table is not None:
@@ -150,12 +126,3 @@ def _outputs(
             data.lines = lines
         outputs = outputs_of(model, data)
     return as_members(outputs, num_members(model)), (nodes, pairs)
-
-
-def _pieces(
-    question: Question, graph: MaskableGraph, points: Sequence[float]
-) -> list[Sequence[float]]:
-    """Points that fit into one pass."""
-    copy = pass_load(graph.lines) * max(num_members(question.model), 1)
-    size = max(1, CHUNK // max(1, copy))
-    return [points[first : first + size] for first in range(0, len(points), size)]

@@ -108,13 +108,35 @@ class Integral:
         self.panels = [panel for panel in self.panels if panel not in cut]
         return [half for panel in cut for half in panel.halves()]
 
+    def fresh_ends(self, panels: list[tuple[float, float]]) -> list[float]:
+        """Points at which outputs are needed beside those known, so that panels can be judged."""
+        ends = (
+            {0.0, 1.0} if self.question.path.fixed else {end for panel in panels for end in panel}
+        )
+        return sorted(ends - set(self.outputs))
+
+    def add(self, panels: list[tuple[float, float]], by_pair: Tensor, by_entry: Tensor) -> None:
+        """Take in the changes at the points of some panels ``[K, S, P]``, ``[K, S, M]``."""
+        path = self.question.path
+        weights = path.rule()[1].to(by_pair)
+        scores, sides = (
+            torch.einsum("ksop,o->skp", part.unflatten(1, (-1, path.order)), weights)
+            for part in (by_pair, by_entry)
+        )
+        for k, (low, high) in enumerate(panels):
+            width = high - low
+            rise = 0.0 if path.fixed else float(self.value(low, high).diff())
+            gap = float(width * scores[k].mean(0).sum()) - rise
+            self.panels.append(Panel(low, high, width * scores[k], width * sides[k], gap))
+        self.steps += len(panels) * path.order
+
     def found(self) -> Found:
         """The result."""
         return Found(
             pairs=torch.stack([panel.scores for panel in self.panels]).sum(0),
             sides=torch.stack([panel.sides for panel in self.panels]).sum(0),
             sums=True,
-            steps=self.steps,
+            steps=self.steps if self.graph.num_pairs else 0,
         )
 
 
@@ -138,38 +160,26 @@ def _look(
     """Evaluate panels of all graphs of a union, each its own ones, in one pass."""
     model, path = question.model, question.path
     start = torch.cat([integral.start for integral, _ in todo])  # [P]
-    ends = [{0.0, 1.0} if path.fixed else {e for p in panels for e in p} for _, panels in todo]
-    fresh = [sorted(e - set(i.outputs)) for e, (i, _) in zip(ends, todo, strict=True)]
+    fresh = [integral.fresh_ends(panels) for integral, panels in todo]
     if any(fresh):
         alpha = _side_by_side(fresh, model, union)
         outputs = _outputs(model, union, alpha, start)  # [K, S, B, C]
         for b, ((integral, _), points) in enumerate(zip(todo, fresh, strict=True)):
             integral.outputs |= dict(zip(points, outputs[:, :, b].unbind(1), strict=False))
 
-    rule, weights = path.rule()
-    weights = weights.to(start)
-    inside = [[low + (high - low) * x for low, high in p for x in rule.tolist()] for _, p in todo]
+    inside = [path.points(panels) for _, panels in todo]
     alpha = _side_by_side(inside, model, union)
     target = torch.tensor([integral.target for integral, _ in todo], device=alpha.device)
     by_pair, by_entry = _gradients(question, union, alpha, start, target)  # [K, S, P], [K, S, M]
     parts = zip(
         todo,
+        inside,
         by_pair.split(torch.diff(union.pair_ptr).tolist(), 2),
         by_entry.split(torch.diff(union.entry_ptr).tolist(), 2),
         strict=True,
     )
-    for (integral, wanted), pair_part, entry_part in parts:
-        count = len(wanted) * path.order
-        scores, sides = (
-            torch.einsum("ksop,o->skp", part[:, :count].unflatten(1, (-1, path.order)), weights)
-            for part in (pair_part, entry_part)
-        )
-        for k, (low, high) in enumerate(wanted):
-            width = high - low
-            rise = 0.0 if path.fixed else float(integral.value(low, high).diff())
-            gap = float(width * scores[k].mean(0).sum()) - rise
-            integral.panels.append(Panel(low, high, width * scores[k], width * sides[k], gap))
-        integral.steps += count if integral.graph.num_pairs else 0
+    for (integral, panels), points, pair_part, entry_part in parts:
+        integral.add(panels, pair_part[:, : len(points)], entry_part[:, : len(points)])
 
 
 def _side_by_side(
@@ -186,7 +196,7 @@ def _outputs(model: nn.Module, union: MaskableUnion, alpha: Tensor, start: Tenso
     """Outputs at points of the path ``[S, B]``, as ``[K, S, B, C]``."""
     found = [
         masked_outputs(model, union, _by_member(model, _mask(piece, union, start)))
-        for piece in _pieces(model, alpha, union)
+        for piece in pieces(model, alpha, union.batch.lines)
     ]
     return as_members(torch.cat(found, -3), num_members(model))
 
@@ -202,7 +212,7 @@ def _gradients(
     """Changes along the path by pair ``[K, S, P]``, and by triangle entry ``[K, S, M]``."""
     by_pair, by_entry = [], []
     speed, sides = 1 - start, union.batch.lines.entry_pairs
-    for piece in _pieces(question.model, alpha, union):
+    for piece in pieces(question.model, alpha, union.batch.lines):
         mask = _mask(piece, union, start)
         pairs, entries = _mask_gradients(question, union, _by_member(question.model, mask), target)
         by_pair.append(pairs * speed)
@@ -276,11 +286,11 @@ def outputs_at_ends(model: nn.Module, graphs: Sequence[MaskableGraph]) -> list[T
     return found
 
 
-def _pieces(model: nn.Module, alpha: Tensor, union: MaskableUnion) -> tuple[Tensor, ...]:
-    """Points that fit into one pass."""
-    load = pass_load(union.batch.lines) * max(num_members(model), 1)
-    pieces: tuple[Tensor, ...] = alpha.split(max(1, CHUNK // max(1, load)))
-    return pieces
+def pieces(model: nn.Module, alpha: Tensor, lines: EgoLines) -> tuple[Tensor, ...]:
+    """Points that fit into one pass over a graph or union ``[S, …]``."""
+    load = pass_load(lines) * max(num_members(model), 1)
+    found: tuple[Tensor, ...] = alpha.split(max(1, CHUNK // max(1, load)))
+    return found
 
 
 def pass_load(lines: EgoLines) -> int:

@@ -1,6 +1,7 @@
 """How an integral along the path from the baseline to the graph is taken."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -8,6 +9,7 @@ import torch
 from torch import Tensor
 
 Baseline = Literal["empty", "drawn"]
+gauss_legendre = cache(np.polynomial.legendre.leggauss)
 
 
 @dataclass(frozen=True)
@@ -91,8 +93,13 @@ class Path:
             >>> points.tolist(), weights.tolist()
             ([0.5], [1.0])
         """
-        points, weights = np.polynomial.legendre.leggauss(self.order)
+        points, weights = gauss_legendre(self.order)
         return torch.from_numpy((points + 1) / 2), torch.from_numpy(weights / 2)
+
+    def points(self, panels: list[tuple[float, float]]) -> list[float]:
+        """The points of several panels."""
+        rule = self.rule()[0].tolist()
+        return [low + (high - low) * x for low, high in panels for x in rule]
 
 
 @dataclass(frozen=True, eq=False)
