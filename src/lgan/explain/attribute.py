@@ -137,9 +137,7 @@ def attribute(  # type: ignore[misc]  # the forms above leave the options out
             ends=ends,
         )
         found = [
-            Attribution.of_found(
-                question, i, each, ends[i], prediction=predictions[i], method=method
-            )
+            Attribution.of_found(question, i, each, prediction=predictions[i], method=method)
             for i, each in enumerate(spec.explain(question))
         ]
         if features:

@@ -94,7 +94,6 @@ class Attribution:
         question: Question,
         index: int,
         found: Found,
-        ends: Tensor,
         *,
         prediction: Tensor,
         method: str,
@@ -105,12 +104,11 @@ class Attribution:
             question: What was asked.
             index: Which of its graphs.
             found: The scores.
-            ends: Outputs of every member for the graph without edges and for it ``[K, 2, C]``.
             prediction: What is predicted ``[C]``.
             method: Name of the method.
         """
         graph, target = question.graphs[index], question.targets[index]
-        values = question.values(ends, target)  # [K, 2]
+        values = question.values(question.ends[index], target)  # [K, 2]
         if found.baseline is not None:
             values = torch.stack([found.baseline, values[:, 1]], 1)
         scores = found.pairs.to(values)
@@ -118,7 +116,7 @@ class Attribution:
         sides = torch.zeros_like(entry_triangle, dtype=scores.dtype)
         if found.sides is not None:
             sides = found.sides.to(scores).mean(0)
-        nodes = _at_nodes(question, index, scores) if found.nodes is None else found.nodes
+        nodes = _at_nodes(graph, scores) if found.nodes is None else found.nodes
         fragments = question.fragments[index] if question.fragments else ()
         by_fragment = found.fragments
         if by_fragment is None:
@@ -300,12 +298,11 @@ def completeness(
     return gap, relative, gap <= tolerance * abs(difference) + rounding
 
 
-def _at_nodes(question: Question, index: int, scores: Tensor) -> Tensor:
+def _at_nodes(graph: MaskableGraph, scores: Tensor) -> Tensor:
     """Half of the scores of the edges at every node, ``[K, P]`` to ``[K, n]``."""
-    graph, half = question.graphs[index], scores / 2
     nodes = scores.new_zeros(len(scores), graph.num_nodes)
     for end in graph.lines.pair_index.long():
-        nodes = nodes.index_add(1, end, half)
+        nodes = nodes.index_add(1, end, scores / 2)
     return nodes
 
 

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from lgan.explain.maskable import MaskableGraph, joined_graph_x
-from lgan.explain.masking import num_members, outputs_of, pair_code_of, reads_lines
+from lgan.explain.maskable import MaskableGraph, joined
+from lgan.explain.masking import num_members, outputs_of, pair_code_of, pass_load, reads_lines
 from lgan.explain.question import Question, as_members
 from lgan.graph import EdgeFeatures, EgoLines
 from lgan.graph.segments import lengths_to_ptr, segment_ids
@@ -99,7 +99,7 @@ def remaining_outputs(
     on_cpu = all(graph.edge_index.device.type == "cpu" for graph in question.graphs)
     room = most = CHUNK if on_cpu else CHUNK_ELSEWHERE
     for g, (graph, cases) in enumerate(zip(question.graphs, absent, strict=True)):
-        load = graph.num_nodes + graph.num_pairs + graph.lines.opposite_index.numel() + 1
+        load = pass_load(graph.lines) + 1
         for part in cases.split(max(1, most // load)):
             if chunk and len(part) * load > room:
                 _ask(question, players, chunk, found)
@@ -131,14 +131,12 @@ def _ask(
     data = Data(edge_index=torch.cat([pair_index, pair_index.flip(0)], 1), num_nodes=start)
     data.ptr = lengths_to_ptr(sizes)
     data.batch = segment_ids(data.ptr)
-    x = [g.x[nodes.nonzero()[:, 1]] for g, _, nodes in kept if g.x is not None]
-    if len(x) == len(kept):
-        data.x = torch.cat(x)
-        if question.degrees is not None:
-            degree = torch.bincount(pair_index.flatten(), minlength=start)
-            data.x = question.degrees(data.x, degree)
+    data.x = joined([None if g.x is None else g.x[n.nonzero()[:, 1]] for g, _, n in kept])
+    if data.x is not None and question.degrees is not None:
+        degree = torch.bincount(pair_index.flatten(), minlength=start)
+        data.x = question.degrees(data.x, degree)
     counts = [len(absent) for _, absent in chunk]
-    told = joined_graph_x([graph for graph, _, _ in kept])
+    told = joined([graph.graph_x for graph, _, _ in kept])
     if told is not None:
         data.graph_x = told.repeat_interleave(torch.tensor(counts, device=told.device), 0)
     listed = reads_lines(model)

@@ -97,12 +97,18 @@ class GalleryItem:
 
     @property
     def said(self) -> str:
-        """What is predicted, in words."""
-        said = _said(self.attribution, self.classes)
-        if self.interval is not None:
-            low, high = (f"{end:.4g}" for end in self.interval)
-            said += f" (90 % interval {low} to {high})"
-        return said.replace("-", "−") if self.is_number else said
+        """What is predicted, in words: the likeliest class, or what is said of the target."""
+        scores = self.attribution
+        own = float(scores.prediction[scores.target])
+        if self.is_number:
+            said = f"{own:.4g}"
+            if self.interval is not None:
+                low, high = (f"{end:.4g}" for end in self.interval)
+                said += f" (90 % interval {low} to {high})"
+            return said.replace("-", "−")
+        if len(scores.prediction) == 1 or scores.of == "logit":
+            return f"{self.classes[scores.target]} {own:.0%}"
+        return f"{self.predicted} ({self.probability:.0%})"
 
     @property
     def mistaken(self) -> bool:
@@ -114,17 +120,6 @@ class GalleryItem:
         plain = {"name": self.name, "classes": list(self.classes), "class": self.truth}
         plain |= {"predicted": self.attribution.predicted, "held_out": self.held_out}
         return {**plain, "node_labels": list(self.picture.labels), **self.attribution.to_json()}
-
-
-def _said(attribution: Attribution, names: tuple[str, ...]) -> str:
-    """What is predicted, in words: the likeliest class, or what is said of the target."""
-    own = float(attribution.prediction[attribution.target])
-    if attribution.of == "number":
-        return f"{own:.4g}"
-    if len(attribution.prediction) == 1 or attribution.of == "logit":
-        return f"{names[attribution.target]} {own:.0%}"
-    sure = float(attribution.prediction[attribution.predicted])
-    return f"{names[attribution.predicted]} ({sure:.0%})"
 
 
 def choose_for_gallery(

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from lgan.explain.attribution import completeness
 from lgan.explain.maskable import MaskableGraph, MaskableUnion
-from lgan.explain.masking import dtype_of, masked_outputs, num_members
+from lgan.explain.masking import dtype_of, masked_outputs, num_members, pass_load
 from lgan.explain.path import Panel, worst
 from lgan.explain.question import Found, Question, as_members
 from lgan.graph import EgoLines
@@ -291,11 +291,6 @@ def pieces(model: nn.Module, alpha: Tensor, lines: EgoLines) -> tuple[Tensor, ..
     load = pass_load(lines) * max(num_members(model), 1)
     found: tuple[Tensor, ...] = alpha.split(max(1, CHUNK // max(1, load)))
     return found
-
-
-def pass_load(lines: EgoLines) -> int:
-    """What a pass has to touch of a graph."""
-    return lines.num_pairs + lines.opposite_index.numel() + lines.num_nodes
 
 
 def unions(graphs: Sequence[MaskableGraph], copies: int) -> Iterator[MaskableUnion]:

@@ -133,22 +133,16 @@ class MaskableUnion:
             return lengths_to_ptr(torch.tensor(sizes, device=device))
 
         node_ptr = ptr([each.num_nodes for each in lines])
-        features = [graph.x for graph in graphs]
-        x = (
-            None
-            if any(f is None for f in features)
-            else torch.cat([f for f in features if f is not None])
-        )
         ids = torch.arange(len(lines), device=device)
         return MaskableUnion(
             graphs=graphs,
             batch=GraphBatch(
-                x,  # type: ignore[arg-type]
+                joined([graph.x for graph in graphs]),  # type: ignore[arg-type]
                 ids,
                 node_ptr,
                 ids,
                 joined_lines(lines, **_carried(lines)),
-                graph_x=joined_graph_x(graphs),
+                graph_x=joined([graph.graph_x for graph in graphs]),
             ),
             pair_ptr=ptr([each.num_pairs for each in lines]),
             entry_ptr=ptr([each.opposite_index.numel() for each in lines]),
@@ -242,10 +236,10 @@ class MaskableUnion:
         return data
 
 
-def joined_graph_x(graphs: Sequence[MaskableGraph]) -> Tensor | None:
-    """The features of whole graphs ``[B, d]``, where all have some."""
-    told = [graph.graph_x for graph in graphs if graph.graph_x is not None]
-    return torch.cat(told) if told and len(told) == len(graphs) else None
+def joined(features: Sequence[Tensor | None]) -> Tensor | None:
+    """The features of several graphs one after another, where all have some."""
+    known = [each for each in features if each is not None]
+    return torch.cat(known) if known and len(known) == len(features) else None
 
 
 def _lines(data: Any) -> EgoLines:

@@ -22,6 +22,7 @@ from torch.func import functional_call
 from torch_geometric.data import Data
 
 from lgan.explain.maskable import MaskableGraph, MaskableUnion
+from lgan.graph import EgoLines
 from lgan.nn import LGAN, LGANConv
 from lgan.nn.linear import Linear
 
@@ -38,6 +39,11 @@ def num_members(model: nn.Module) -> int:
     """How many models are stacked in a module; 0 for a model by itself."""
     stacked = (m.weight for m in model.modules() if isinstance(m, Linear) and m.weight.dim() == 3)
     return next((weight.size(0) for weight in stacked), 0)
+
+
+def pass_load(lines: EgoLines) -> int:
+    """What a pass has to touch of a graph."""
+    return lines.num_pairs + lines.opposite_index.numel() + lines.num_nodes
 
 
 def masked_outputs(
