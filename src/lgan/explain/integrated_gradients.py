@@ -174,8 +174,8 @@ def _look(
     parts = zip(
         todo,
         inside,
-        by_pair.split(torch.diff(union.pair_ptr).tolist(), 2),
-        by_entry.split(torch.diff(union.entry_ptr).tolist(), 2),
+        by_pair.split([graph.num_pairs for graph in union.graphs], 2),
+        by_entry.split([graph.lines.opposite_index.numel() for graph in union.graphs], 2),
         strict=True,
     )
     for (integral, panels), points, pair_part, entry_part in parts:
@@ -188,7 +188,7 @@ def _side_by_side(
     """Points of the path, a column for every graph ``[S, B]``; short columns end with ones."""
     rows = max(len(column) for column in points)
     filled = [[*column, *[1.0] * (rows - len(column))] for column in points]
-    return torch.tensor(filled, dtype=dtype_of(model), device=union.pair_ptr.device).t()
+    return torch.tensor(filled, dtype=dtype_of(model), device=union.batch.ptr.device).t()
 
 
 @torch.no_grad()
@@ -235,11 +235,11 @@ def gradient(question: Question) -> list[Found]:
     for union in unions(question.graphs, max(num_members(question.model), 1)):
         wanted = question.targets[len(found) : len(found) + len(union.graphs)]
         full = torch.ones(
-            1, union.num_pairs, dtype=dtype_of(question.model), device=union.pair_ptr.device
+            1, union.num_pairs, dtype=dtype_of(question.model), device=union.batch.ptr.device
         )
         target = torch.tensor(wanted, device=full.device)
         by_pair, _ = _mask_gradients(question, union, _by_member(question.model, full), target)
-        parts = by_pair[:, 0].split(torch.diff(union.pair_ptr).tolist(), 1)
+        parts = by_pair[:, 0].split([graph.num_pairs for graph in union.graphs], 1)
         found += [Found(part, steps=1) for part in parts]
     return found
 

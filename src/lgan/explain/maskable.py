@@ -114,51 +114,35 @@ class MaskableUnion:
     Attributes:
         graphs: The graphs.
         batch: Their union, as models read it.
-        pair_ptr: Where the pairs of each graph begin ``[B + 1]``.
-        entry_ptr: Where the entries of ``opposite_index`` of each graph begin ``[B + 1]``.
     """
 
     graphs: Sequence[MaskableGraph]
     batch: GraphBatch
-    pair_ptr: Tensor
-    entry_ptr: Tensor
 
     @staticmethod
     def of(graphs: Sequence[MaskableGraph]) -> "MaskableUnion":
         """The union of some graphs, one or more."""
         lines = [graph.lines for graph in graphs]
         device = lines[0].pair_index.device
-
-        def ptr(sizes: list[int]) -> Tensor:
-            return lengths_to_ptr(torch.tensor(sizes, device=device))
-
-        node_ptr = ptr([each.num_nodes for each in lines])
         ids = torch.arange(len(lines), device=device)
-        return MaskableUnion(
-            graphs=graphs,
-            batch=GraphBatch(
-                joined([graph.x for graph in graphs]),  # type: ignore[arg-type]
-                ids,
-                node_ptr,
-                ids,
-                joined_lines(lines, **_carried(lines)),
-                graph_x=joined([graph.graph_x for graph in graphs]),
-            ),
-            pair_ptr=ptr([each.num_pairs for each in lines]),
-            entry_ptr=ptr([each.opposite_index.numel() for each in lines]),
+        batch = GraphBatch(
+            joined([graph.x for graph in graphs]),  # type: ignore[arg-type]
+            ids,
+            lengths_to_ptr(torch.tensor([each.num_nodes for each in lines], device=device)),
+            ids,
+            joined_lines(lines, **_carried(lines)),
+            graph_x=joined([graph.graph_x for graph in graphs]),
         )
+        return MaskableUnion(graphs, batch)
 
     def tiled(self, copies: int) -> "MaskableUnion":
         """The union of so many copies of all graphs."""
-        lines, ptr = self.batch.lines, self.batch.ptr
-        device = ptr.device
+        batch, lines = self.batch, self.batch.lines
+        device = batch.ptr.device
 
         def shifted(index: Tensor) -> Tensor:
             start = torch.arange(copies, device=device, dtype=index.dtype) * lines.num_nodes
             return (index.unsqueeze(-2) + start[:, None]).flatten(-2)
-
-        def repeated(starts: Tensor) -> Tensor:
-            return lengths_to_ptr(torch.diff(starts).repeat(copies))
 
         table, rows = lines.pair_table, lines.pair_rows
         if rows is None and table is not None:
@@ -175,23 +159,23 @@ class MaskableUnion:
             **lines.edge_layout,
             _trusted=True,
         )
-        x, told = self.batch.x, self.batch.graph_x
         ids = torch.arange(copies * len(self.graphs), device=device)
-        repeats = (copies,) if x is None or x.dim() == 1 else (copies, 1)
-        return MaskableUnion(
-            graphs=[*self.graphs] * copies,
-            batch=GraphBatch(
-                None if x is None else x.repeat(repeats),
-                ids,
-                repeated(ptr),
-                ids,
-                union,
-                graph_x=None if told is None else told.repeat(copies, 1),
-                _trusted=True,
-            ),
-            pair_ptr=repeated(self.pair_ptr),
-            entry_ptr=repeated(self.entry_ptr),
+        many = GraphBatch(
+            joined([batch.x] * copies),  # type: ignore[arg-type]
+            ids,
+            lengths_to_ptr(torch.diff(batch.ptr).repeat(copies)),
+            ids,
+            union,
+            graph_x=joined([batch.graph_x] * copies),
+            _trusted=True,
         )
+        return MaskableUnion([*self.graphs] * copies, many)
+
+    @cached_property
+    def pair_ptr(self) -> Tensor:
+        """Where the pairs of each graph begin ``[B + 1]``."""
+        sizes = [graph.num_pairs for graph in self.graphs]
+        return lengths_to_ptr(torch.tensor(sizes, device=self.batch.ptr.device))
 
     @property
     def num_pairs(self) -> int:
