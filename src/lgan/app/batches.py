@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from secrets import token_urlsafe
 from tempfile import mkdtemp
-from threading import Event, Lock, Thread
+from threading import Event, Lock
 from typing import Any
 
 from lgan.app.limits import Limits, RefusedError
@@ -84,12 +84,11 @@ class Batches:
     def __init__(self, predictor: Predictor, model: OneThread, limits: Limits):
         self.predictor, self.model, self.limits = predictor, model, limits
         self._kept: dict[str, Batch] = {}
-        self._lock, self._new, self._closed = Lock(), Event(), False
+        self._lock, self._worker = Lock(), OneThread(limits)
 
     @cached_property
     def folder(self) -> Path:
-        """Where files are kept until they are read; with the first of them the work begins."""
-        Thread(target=self._work, name="batches", daemon=True).start()
+        """Where files are kept until they are read."""
         return Path(mkdtemp(prefix="lgan-app-"))
 
     def new_path(self, kind: str) -> Path:
@@ -122,7 +121,7 @@ class Batches:
             over = [one for one in self._kept.values() if one.over]
             for old in over[: max(0, len(self._kept) - self.limits.batches)]:
                 del self._kept[old.id]
-        self._new.set()
+        self._worker.submit(lambda: self._work(batch))
         return batch
 
     def find(self, name: str) -> Batch:
@@ -142,11 +141,10 @@ class Batches:
 
     def close(self) -> None:
         """Stop all and remove what was kept."""
-        self._closed = True
+        self._worker.close()
         with self._lock:
             for batch in self._kept.values():
                 batch.stop.set()
-        self._new.set()
         if "folder" in vars(self):
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -174,24 +172,16 @@ class Batches:
             )
         return batch
 
-    def _work(self) -> None:
-        while not self._closed:
-            self._new.wait()
-            self._new.clear()
-            while (batch := self._next()) is not None:
-                try:
-                    self._predict(batch)
-                except Exception as error:  # one bad file must not end the thread
-                    batch.state, batch.error = "failed", _words(error, batch.path)
-                batch.path.unlink(missing_ok=True)
-
-    def _next(self) -> Batch | None:
+    def _work(self, batch: Batch) -> None:
         with self._lock:
-            waiting = (batch for batch in self._kept.values() if batch.state == "waiting")
-            batch = next(waiting, None)
-            if batch is not None:
-                batch.state = "running"
-            return None if self._closed else batch
+            if batch.over:  # cancelled before its turn
+                return
+            batch.state = "running"
+        try:
+            self._predict(batch)
+        except Exception as error:  # whatever it is, the page must be told
+            batch.state, batch.error = "failed", _words(error, batch.path)
+        batch.path.unlink(missing_ok=True)
 
     def _predict(self, batch: Batch) -> None:
         blocks = self._blocks(batch)
