@@ -11,7 +11,7 @@ from lgan.app.limits import Limits
 from lgan.app.subjects import node_link, reads_molecules
 from lgan.catalogue import DATASETS, shown
 from lgan.data import load_raw
-from lgan.experiment.training_report import how_wrong, made_facts
+from lgan.experiment.training_report import made_facts, mistake_words, worst_mistakes
 from lgan.explain.attribution import plain
 from lgan.explain.report import confusion_table
 from lgan.predictor import Predictor
@@ -20,9 +20,8 @@ from lgan.predictor.prediction_rows import predicted_columns
 from lgan.task import METRICS
 from lgan.train.out_of_fold import OutOfFold
 
-# Mistakes that are listed, and points of a scatter plot.
-WORST, POINTS = 6, 400
-EXAMPLES = 12
+# Points of a scatter plot, and graphs to begin with.
+POINTS, EXAMPLES = 400, 12
 
 
 def about_model(predictor: Predictor, limits: Limits) -> dict[str, Any]:
@@ -101,22 +100,12 @@ def _mistakes(predictor: Predictor, known: OutOfFold) -> list[dict[str, Any]]:
     number in training, counted from 1, where all were held out.
     """
     task, kept = predictor.task, predictor.checkpoint.molecules
-    off, output = how_wrong(known, task)
-    worst = off.argsort(descending=True, stable=True)[:WORST]
     # What is kept is in the order of the out-of-fold predictions where all were held out.
     same = kept is not None and torch.equal(kept.y.nan_to_num(-1), known.y.nan_to_num(-1))
     everything = len(known.y) == len(predictor.checkpoint.trained_on)
     listed = []
-    for place in worst[off[worst] > 0].tolist():
-        y, said, own = known.y[place], known.predictions[place], int(output[place])
-        if task.has_classes:
-            own = int(said.argmax())
-            truth, guess = task.classes[int(y)], f"{task.classes[own]} ({float(said[own]):.0%})"
-        elif task.classes:
-            truth, guess = task.classes[int(y[own])], f"{float(said[own]):.0%} {task.classes[1]}"
-        else:
-            truth, guess = f"{float(y[own]):.4g}", f"{float(said[own]):.4g}"
-        target = task.targets[0 if task.has_classes else own]
+    for place, output in zip(*map(Tensor.tolist, worst_mistakes(known, task)), strict=True):
+        target, truth, guess = mistake_words(known, task, place, output)
         smiles = kept.smiles[place] if same and kept is not None and kept.smiles else None
         told = {"smiles": smiles, "graph": place + 1 if everything else None}
         listed.append({**told, "target": target, "is": truth, "predicted": guess})

@@ -1,15 +1,12 @@
 """The predictions of a dropped file as one HTML page that needs nothing else."""
 
-from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
-from importlib.resources import files
-from string import Template
 from typing import Any
 
 from lgan.app.answers import plain_pictures
 from lgan.app.batches import Batch
-from lgan.explain.report import style, tiles_html
+from lgan.explain.report import head_html, image_html, page_html, tiles_html
 from lgan.predictor import Predictor
 
 # Rows that have a picture: more would make a file that browsers open slowly, and the places of the
@@ -30,13 +27,11 @@ def batch_report(predictor: Predictor, batch: Batch, *, edges: int) -> str:
     drawn = _pictures(predictor, batch, rows[:most], edges)
     # Mol blocks are pages long, and there is the picture.
     names = [name for name in batch.columns if not any("\n" in str(r.get(name)) for r in rows[:9])]
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("row", "picture", *names))
     body = []
     for number, row in enumerate(rows):
         picture = ""
         if number < len(drawn) and drawn[number] is not None:
-            source = b64encode(str(drawn[number]).encode()).decode()
-            picture = f'<img alt="" src="data:image/svg+xml;base64,{source}">'
+            picture = image_html(str(drawn[number]), "")
         cells = "".join(f"<td>{escape(str(row.get(name, '')))}</td>" for name in names)
         body.append(f'<tr><th scope="row">{number + 1}</th><td>{picture}</td>{cells}</tr>')
     failed = sum(bool(row["error"]) for row in rows)
@@ -46,13 +41,13 @@ def batch_report(predictor: Predictor, batch: Batch, *, edges: int) -> str:
     ]
     said = f"Predictions of {', '.join(task.targets)} by {predictor.checkpoint.model}"
     some = f" The first {most} rows have a picture." if len(rows) > most else ""
-    template = (files("lgan.app") / "batch_report.html").read_text(encoding="utf-8")
-    return Template(template).substitute(
+    return page_html(
+        "lgan.app",
+        "batch_report.html",
         title=escape(said),
         lead=escape(f"{task}. Trained on {predictor.checkpoint.dataset}.{some}"),
-        style=style(),
         tiles=tiles_html(tiles),
-        head=head,
+        head=head_html(("row", "picture", *names)),
         rows="\n".join(body),
     )
 

@@ -18,7 +18,7 @@ from lgan.data import DATASETS, RawGraphs, replaced
 from lgan.data.tables import safe_cell
 from lgan.explain import MOLECULES, Attribution, GalleryItem, Report, Scale, save
 from lgan.explain.attribution import plain
-from lgan.explain.fragment_table import FragmentRow, fragment_tables
+from lgan.explain.fragment_table import COLUMNS, FragmentRow, fragment_tables
 from lgan.explain.gallery import choose_for_gallery
 from lgan.explain.methods import DEFAULT, method_spec
 from lgan.explain.report import confusion_tables
@@ -265,11 +265,7 @@ def _show_fragments(name: str, rows: list[FragmentRow]) -> None:
     shown = rows if len(rows) <= 2 * TOP else [*rows[:TOP], *rows[-TOP:]]
     table(
         f"Fragments for and against {name}",
-        ["fragment", "graphs", "occurrences", "mean score", "standard error", "same sign"],
-        [
-            [r.fragment, f"{r.graphs}", f"{r.occurrences}", f"{r.mean:+.3f}", f"{r.error:.3f}",
-             f"{r.agree:.0%}"]
-            for r in shown
-        ],
+        list(COLUMNS),
+        [list(row.cells) for row in shown],
         "" if len(shown) == len(rows) else f"{len(rows) - len(shown)} more between them",
-    )  # fmt: skip
+    )

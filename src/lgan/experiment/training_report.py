@@ -1,12 +1,8 @@
 """What a training found, as one HTML page that needs nothing else."""
 
-from base64 import b64encode
-from collections.abc import Iterable
 from dataclasses import replace
 from html import escape
-from importlib.resources import files
 from statistics import stdev
-from string import Template
 from typing import Any
 
 import torch
@@ -21,8 +17,10 @@ from lgan.explain.report import (
     confusion_html,
     confusion_table,
     facts_html,
+    image_html,
+    page_html,
     picture_html,
-    style,
+    table_html,
     tiles_html,
 )
 from lgan.predictor import Predictor
@@ -71,13 +69,13 @@ def training_report(source: ReadSource, trained: TrainedEnsemble, stored: Checkp
         "The data": f'<div class="panel"><dl class="facts">{facts_html(told)}</dl></div>',
         "How this was made": f'<div class="panel"><dl class="facts">{made}</dl></div>',
     }
-    template = (files("lgan.experiment") / "training_report.html").read_text(encoding="utf-8")
-    return Template(template).substitute(
+    return page_html(
+        "lgan.experiment",
+        "training_report.html",
         title=escape(f"{stored.model} on {stored.dataset}"),
         lead=escape(
             f"{many} trained on {source.raw.num_graphs:,} graphs of {stored.dataset}. {task}."
         ),
-        style=style(),
         tiles=tiles_html(tiles),
         caveat=escape(caveat[0].upper() + caveat[1:] + "."),
         sections="\n".join(
@@ -127,14 +125,14 @@ def _right_and_wrong(known: OutOfFold, trained: TrainedEnsemble, task: Task) -> 
         (str(fold + 1), f"{int((known.fold == fold).sum()):,}", shown(metric, score))
         for fold, score in zip(known.folds, trained.fold_scores, strict=True)
     ]
-    parts = [_table("folds", ("fold", "graphs", metric), shares)]
+    parts = [table_html("folds", ("fold", "graphs", metric), shares)]
     if task.has_classes:
         parts.insert(0, confusion_html("out of fold", confusion_table(said, y), task.classes))
     if len(task.targets) > 1:
         each = METRICS[metric].by_target(y.numpy(), said.numpy())
         counts = task.present(y).sum(0).tolist()
         rows = zip(task.targets, map(str, counts), (shown(metric, v) for v in each), strict=True)
-        parts.append(_table("targets", ("target", "graphs", metric), rows))
+        parts.append(table_html("targets", ("target", "graphs", metric), rows))
     if not task.classes:
         parts.insert(0, _scatter(known, task))
     return f'<div class="side">{"".join(parts)}</div>'
@@ -177,14 +175,12 @@ def _calibration(known: OutOfFold, task: Task) -> str:
 
 def _mistakes(predictor: Predictor, source: ReadSource, known: OutOfFold, graphs: Tensor) -> str:
     """Cards of the graphs that were predicted worst, explained where they are small enough."""
-    off, output = how_wrong(known, predictor.task)
-    worst = off.argsort(descending=True, stable=True)[:WORST]
-    worst = worst[off[worst] > 0]
+    worst, outputs = worst_mistakes(known, predictor.task)
     if not len(worst):
         return '<p class="soft">None: every graph was predicted right out of fold.</p>'
     raw, cards, items, refused = source.select(graphs[worst].tolist()), [], {}, ""
     try:
-        for g, target in enumerate(output[worst].tolist()):
+        for g, target in enumerate(outputs.tolist()):
             if (one := raw.select([g])).num_pairs <= MOST_EDGES:
                 found = explain_graphs(predictor, one, target=target)
                 # What was predicted out of fold, and what is true, stands beside the picture.
@@ -193,9 +189,11 @@ def _mistakes(predictor: Predictor, source: ReadSource, known: OutOfFold, graphs
         refused = f" Not explained: {error}"
     scale = Scale.joint(item.picture.scale for item in items.values())
     for g, place in enumerate(worst.tolist()):
+        target, truth, guess = mistake_words(known, predictor.task, place, int(outputs[g]))
         name = f"{raw.name} {int(raw.rows[g])}" if raw.ids is None else raw.ids[g]
         drawn = picture_html(items[g].picture.on_scale(scale), name) if g in items else ""
-        told = _told(known, predictor.task, place, int(output[place]))
+        told = f"predicted <b>{escape(guess)}</b>, is <b>{escape(truth)}</b>"
+        told = told if predictor.task.has_classes else f"{escape(target)}: {told}"
         row = f"row {int(raw.rows[g]) + 1}"
         cards.append(
             f'<article class="card"><h3>{escape(name)}</h3>'
@@ -228,14 +226,25 @@ def how_wrong(known: OutOfFold, task: Task) -> tuple[Tensor, Tensor]:
     return largest.values, largest.indices
 
 
-def _told(known: OutOfFold, task: Task, graph: int, output: int) -> str:
+def worst_mistakes(known: OutOfFold, task: Task) -> tuple[Tensor, Tensor]:
+    """Some graphs that were predicted wrong, the worst first, and by which output each."""
+    off, output = how_wrong(known, task)
+    worst = off.argsort(descending=True, stable=True)[:WORST]
+    worst = worst[off[worst] > 0]
+    return worst, output[worst]
+
+
+def mistake_words(known: OutOfFold, task: Task, graph: int, output: int) -> tuple[str, str, str]:
+    """The target, what is true of it and what was predicted out of fold, in words."""
     y, said = known.y[graph], known.predictions[graph]
     if task.has_classes:
         guess = int(said.argmax())
-        words = f"<b>{escape(task.classes[guess])}</b> ({float(said[guess]):.0%})"
-        return f"predicted {words}, is <b>{escape(task.classes[int(y)])}</b>"
-    numbers = f"predicted <b>{float(said[output]):.4g}</b>, is <b>{float(y[output]):.4g}</b>"
-    return f"{escape(task.targets[output])}: {numbers}"
+        words = f"{task.classes[guess]} ({float(said[guess]):.0%})"
+        return task.targets[0], task.classes[int(y)], words
+    true, own = y[output], float(said[output])
+    if task.classes:
+        return task.targets[output], task.classes[int(true)], f"{own:.0%} {task.classes[1]}"
+    return task.targets[output], f"{float(true):.4g}", f"{own:.4g}"
 
 
 def made_facts(stored: Checkpoint) -> dict[str, str]:
@@ -267,18 +276,6 @@ def _words(value: Any) -> str:
     return f"{value:,}" if type(value) is int else str(value)
 
 
-def _table(caption: str, columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
-    body = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows)
-    return (
-        f'<div class="panel"><table><caption>{caption}</caption><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
-
-
 def _figure(figure: Any, words: str) -> str:
-    source, words = b64encode(figure_svg(figure).encode()).decode(), escape(words)
-    return (
-        f'<figure class="panel"><img alt="{words}" src="data:image/svg+xml;base64,{source}">'
-        f"<figcaption>{words}</figcaption></figure>"
-    )
+    drawn = image_html(figure_svg(figure), words)
+    return f'<figure class="panel">{drawn}<figcaption>{escape(words)}</figcaption></figure>'

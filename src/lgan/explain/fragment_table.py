@@ -7,6 +7,8 @@ from statistics import fmean
 
 from lgan.explain.attribution import Attribution
 
+COLUMNS = ("fragment", "graphs", "occurrences", "mean score", "standard error", "same sign")
+
 
 @dataclass(frozen=True)
 class FragmentRow:
@@ -27,6 +29,12 @@ class FragmentRow:
     mean: float
     error: float
     agree: float
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The row of a table with the columns ``COLUMNS``."""
+        numbers = f"{self.mean:+.3f}", f"{self.error:.3f}", f"{self.agree:.0%}"
+        return self.fragment, f"{self.graphs:,}", f"{self.occurrences:,}", *numbers
 
 
 def fragment_tables(found: Iterable[Attribution]) -> dict[int, list[FragmentRow]]:

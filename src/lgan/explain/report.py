@@ -13,6 +13,7 @@ from torch import Tensor
 
 from lgan.data import replaced
 from lgan.explain.draw import picture_svg
+from lgan.explain.fragment_table import COLUMNS as FRAGMENTS
 from lgan.explain.fragment_table import FragmentRow
 from lgan.explain.gallery import GalleryItem
 from lgan.explain.picture import Picture
@@ -46,17 +47,17 @@ class Report:
 
     def html(self) -> str:
         """The report as one HTML document: styles, pictures and the script are inside."""
-        template = (files("lgan.explain") / "report.html").read_text(encoding="utf-8")
-        return Template(template).substitute(
+        return page_html(
+            "lgan.explain",
+            "report.html",
             title=escape(self.title),
-            style=style(),
             lead=escape(self.lead),
             meaning=escape(self._meaning()),
             tiles=tiles_html(self._tiles()),
             confusions=self._confusions() + fragments_html(self.fragments),
             cards="\n".join(self._cards()),
-            columns="".join(f'<th scope="col">{name}</th>' for name in COLUMNS),
-            rows="\n".join(self._row(item) for item in self.items),
+            columns=head_html(COLUMNS),
+            rows="\n".join(row_html(_cells(item)) for item in self.items),
             facts=facts_html(self.facts),
         )
 
@@ -126,10 +127,7 @@ class Report:
                 f'<br><span class="soft">true class: {escape(item.classes[item.truth])}</span>'
             )
         known = {None: "", True: "· held out", False: "· trained on"}[item.held_out]
-        rows = "".join(
-            f'<tr><th scope="row">{escape(name)}</th><td>{score:+.4f}</td></tr>'
-            for name, score in picture.top(TOP)
-        )
+        rows = "".join(row_html((name, f"{score:+.4f}")) for name, score in picture.top(TOP))
         count = len(picture.pairs)
         many = f"all {count}" if count <= TOP else f"the strongest {TOP} of {count:,}"
         told = '<p class="soft">No edges, hence nothing to score.</p>'
@@ -147,46 +145,34 @@ class Report:
             f"{picture_html(picture, item.name)}{note}{told}</article>"
         )
 
-    def _row(self, item: GalleryItem) -> str:
-        scores = item.attribution
-        best = item.picture.top(1)
-        cells = [
-            "–" if item.truth is None else escape(item.classes[item.truth]),
-            escape(item.said if item.is_number else item.predicted),
-            "–" if item.is_number else f"{item.probability:.1%}",
-            escape(item.classes[scores.target]),
-            f"{scores.output:.3f}",
-            f"{scores.baseline_output:.3f}",
-            f"{scores.relative_gap:.2%}" if scores.relative_gap == scores.relative_gap else "–",
-            str(scores.steps),
-            escape(best[0][0]) if best else "–",
-            f"{best[0][1]:+.4f}" if best else "–",
-        ]
-        return (
-            f'<tr><th scope="row">{escape(item.name)}</th>'
-            + "".join(f"<td>{cell}</td>" for cell in cells)
-            + "</tr>"
-        )
+
+def _cells(item: GalleryItem) -> list[str]:
+    """The row of a graph in the table with the columns ``COLUMNS``."""
+    scores = item.attribution
+    [(edge, score)] = item.picture.top(1) or [("–", None)]
+    return [
+        item.name,
+        "–" if item.truth is None else item.classes[item.truth],
+        item.said if item.is_number else item.predicted,
+        "–" if item.is_number else f"{item.probability:.1%}",
+        item.classes[scores.target],
+        f"{scores.output:.3f}",
+        f"{scores.baseline_output:.3f}",
+        f"{scores.relative_gap:.2%}" if scores.relative_gap == scores.relative_gap else "–",
+        str(scores.steps),
+        edge,
+        "–" if score is None else f"{score:+.4f}",
+    ]
 
 
 def fragments_html(fragments: Mapping[str, Sequence[FragmentRow]]) -> str:
     """The fragments that speak for and against something, as a section of a page."""
     if not fragments:
         return ""
-    columns = ("fragment", "graphs", "occurrences", "mean score", "standard error", "same sign")
-    head = "".join(f'<th scope="col">{name}</th>' for name in columns)
-    tables = []
-    for name, rows in fragments.items():
-        body = "".join(
-            f'<tr><th scope="row">{escape(r.fragment)}</th><td>{r.graphs:,}</td>'
-            f"<td>{r.occurrences:,}</td><td>{r.mean:+.3f}</td><td>{r.error:.3f}</td>"
-            f"<td>{r.agree:.0%}</td></tr>"
-            for r in rows
-        )
-        tables.append(
-            f'<div class="panel"><table><caption>{escape(name)}: above 0 for it, below against it'
-            f"</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-        )
+    tables = [
+        table_html(f"{name}: above 0 for it, below against it", FRAGMENTS, (r.cells for r in rows))
+        for name, rows in fragments.items()
+    ]
     return (
         '<section id="fragments"><h2>Fragments</h2><p class="soft">Those of two graphs or more, of '
         "all that were explained. Same sign: the share of the occurrences whose score has the sign "
@@ -217,9 +203,37 @@ def confusion_table(probability: Tensor, y: Tensor) -> Tensor:
     return torch.bincount(cells, minlength=classes**2).view(classes, classes)
 
 
-def style() -> str:
-    """The style of every page."""
-    return (files("lgan.explain") / "report.css").read_text(encoding="utf-8")
+def page_html(package: str, name: str, **parts: str) -> str:
+    """A page that needs nothing else: a template of a package with its parts and the style."""
+    template = Template((files(package) / name).read_text(encoding="utf-8"))
+    style = (files("lgan.explain") / "report.css").read_text(encoding="utf-8")
+    return template.substitute(parts, style=style)
+
+
+def image_html(svg: str, alt: str) -> str:
+    """A drawing that is inside the page."""
+    source = b64encode(svg.encode()).decode()
+    return f'<img class="picture" alt="{escape(alt)}" src="data:image/svg+xml;base64,{source}">'
+
+
+def table_html(caption: str, columns: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table on a ground of its own; the first cell of a row names it."""
+    return (
+        f'<div class="panel"><table><caption>{escape(caption)}</caption>'
+        f"<thead><tr>{head_html(columns)}</tr></thead>"
+        f"<tbody>{''.join(map(row_html, rows))}</tbody></table></div>"
+    )
+
+
+def head_html(columns: Iterable[str]) -> str:
+    """The names of the columns of a table."""
+    return "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
+
+
+def row_html(cells: Sequence[str]) -> str:
+    """A row of a table, whose first cell names it."""
+    name, *rest = map(escape, cells)
+    return f'<tr><th scope="row">{name}</th>{"".join(f"<td>{c}</td>" for c in rest)}</tr>'
 
 
 def tiles_html(tiles: Iterable[tuple[str, str, str]]) -> str:
@@ -240,29 +254,24 @@ def facts_html(facts: Mapping[str, str]) -> str:
 
 def confusion_html(name: str, table: Tensor, classes: Sequence[str]) -> str:
     """A table of true against predicted classes ``[C, C]`` that says what it counts."""
-    names = [escape(each) for each in classes]
-    head = "".join(f'<th scope="col">{each}</th>' for each in names)
     share = table / table.sum(1, keepdim=True).clamp(min=1)
     rows = []
     for c, counts in enumerate(table.tolist()):
         cells = "".join(
             _cell(count, float(share[c, d]), right=c == d) for d, count in enumerate(counts)
         )
-        rows.append(f'<tr><th scope="row">{names[c]}</th>{cells}</tr>')
+        rows.append(f'<tr><th scope="row">{escape(classes[c])}</th>{cells}</tr>')
     return (
         f'<div class="panel"><table class="confusion"><caption>{escape(name)}</caption>'
-        f'<thead><tr><th class="name">true \\ predicted</th>{head}</tr></thead>'
+        f'<thead><tr><th class="name">true \\ predicted</th>{head_html(classes)}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
 
 
 def picture_html(picture: Picture, name: str) -> str:
     """A picture with what its colours mean."""
-    source = b64encode(picture_svg(picture).encode()).decode()
-    alt = escape(f"{name}, edges in red speak {picture.red}, in blue {picture.blue}")
-    return f'<img class="picture" alt="{alt}" src="data:image/svg+xml;base64,{source}">' + _legend(
-        picture
-    )
+    alt = f"{name}, edges in red speak {picture.red}, in blue {picture.blue}"
+    return image_html(picture_svg(picture), alt) + _legend(picture)
 
 
 def _legend(picture: Picture) -> str:
