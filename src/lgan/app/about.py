@@ -86,8 +86,9 @@ def _measured(predictor: Predictor, known: OutOfFold) -> dict[str, Any]:
         }
     else:
         some = torch.linspace(0, len(y) - 1, min(len(y), POINTS)).round().long()
+        points = torch.stack([y[some], said[some]], -1)  # [points, T, 2]
         found["scatter"] = {
-            target: [[a, b] for a, b in _pairs(y[some, t], said[some, t]) if a == a]
+            target: [[a, b] for a, b in points[:, t].tolist() if a == a]
             for t, target in enumerate(task.targets)
         }
     if task.has_classes:
@@ -110,7 +111,3 @@ def _mistakes(predictor: Predictor, known: OutOfFold) -> list[dict[str, Any]]:
         told = {"smiles": smiles, "graph": place + 1 if everything else None}
         listed.append({**told, "target": target, "is": truth, "predicted": guess})
     return listed
-
-
-def _pairs(first: Tensor, second: Tensor) -> list[tuple[float, float]]:
-    return list(zip(first.tolist(), second.tolist(), strict=True))

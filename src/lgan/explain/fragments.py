@@ -3,16 +3,13 @@
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import Tensor
 
 from lgan._optional import require
 from lgan.graph import triangles
 from lgan.graph.twins import twin_classes
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 Nodes = tuple[int, ...]
 
@@ -97,7 +94,8 @@ def _twins(pair_index: Tensor, num_nodes: int) -> tuple[Fragment, ...]:
 def _communities(pair_index: Tensor, num_nodes: int) -> tuple[Fragment, ...]:
     import networkx as nx
 
-    graph = _graph(range(num_nodes), pair_index.t().tolist())
+    graph = nx.empty_graph(num_nodes)
+    graph.add_edges_from(pair_index.t().tolist())
     found = nx.community.louvain_communities(graph, seed=0) if num_nodes else []
     parts = sorted(sorted(part) for part in found)
     return tuple(Fragment(joined_nodes(part), tuple(part)) for part in parts)
@@ -159,16 +157,9 @@ def _bonds(mol: Any) -> list[tuple[int, int]]:
 def _components(nodes: Iterable[int], edges: Iterable[Iterable[int]]) -> list[Nodes]:
     import networkx as nx
 
-    return sorted(tuple(sorted(part)) for part in nx.connected_components(_graph(nodes, edges)))
-
-
-def _graph(nodes: Iterable[int], edges: Iterable[Iterable[int]]) -> "nx.Graph":
-    import networkx as nx
-
-    graph = nx.Graph()
-    graph.add_nodes_from(nodes)
+    graph = nx.empty_graph(nodes)
     graph.add_edges_from(edges)
-    return graph
+    return sorted(tuple(sorted(part)) for part in nx.connected_components(graph))
 
 
 FRAGMENTS: dict[str, Callable[[Tensor, int], tuple[Fragment, ...]]] = {

@@ -35,17 +35,13 @@ def layout(num_nodes: int, pairs: Iterable[tuple[int, int]]) -> NDArray[np.float
     """
     import networkx as nx
 
-    graph = nx.Graph()
-    graph.add_nodes_from(range(num_nodes))
+    graph = nx.empty_graph(num_nodes)
     graph.add_edges_from(pairs)
-    parts = sorted(nx.connected_components(graph), key=lambda part: (-len(part), min(part)))
-    blocks = []
-    for part in parts:
-        nodes = sorted(part)
-        blocks.append((nodes, _component(graph.subgraph(nodes), nodes)))
+    parts = sorted(map(sorted, nx.connected_components(graph)), key=lambda part: (-len(part), part))
+    blocks = [_component(graph.subgraph(nodes), nodes) for nodes in parts]
     place = np.zeros((num_nodes, 2))
-    for (nodes, inside), corner in zip(blocks, _shelves([b for _, b in blocks]), strict=True):
-        place[nodes] = inside + corner
+    for nodes, block, corner in zip(parts, blocks, _shelves(blocks), strict=True):
+        place[nodes] = block + corner
     return place
 
 
@@ -68,8 +64,7 @@ def _component(graph: "nx.Graph", nodes: list[int]) -> NDArray[np.float64]:
     # A direction has two signs; fix it, so that the picture does not depend on the library.
     axes = axes * np.where(axes.sum(1, keepdims=True) < 0, -1.0, 1.0)
     place = place @ axes.T
-    row = {node: i for i, node in enumerate(nodes)}
-    ends = np.array([(row[u], row[v]) for u, v in graph.edges()])
+    ends = np.searchsorted(nodes, np.array(graph.edges()))
     length = float(np.median(np.linalg.norm(place[ends[:, 0]] - place[ends[:, 1]], axis=1)))
     place = place / max(length, 1e-9)
     return np.asarray(place - place.min(0))

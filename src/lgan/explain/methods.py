@@ -33,16 +33,16 @@ class MethodSpec:
         explain: Called with the question, the model in evaluation mode; gives what it found for
             every graph. Larger scores mean more important for what is explained. A method that
             learns from many graphs learns from these.
-        random: Whether the scores depend on the seed.
         reference: Where it comes from.
+        random: Whether the scores depend on the seed.
         over: What it can take away.
         instead: What the scores speak of where that is not what :func:`lgan.attribute` was asked
             for (``of``).
     """
 
     explain: Callable[[Question], list[Found]]
-    random: bool
     reference: str
+    random: bool = False
     over: tuple[Over, ...] = ("edges",)
     instead: str = ""
 
@@ -132,28 +132,23 @@ def _degree(question: Question) -> list[Found]:
 METHODS: dict[str, MethodSpec] = {
     "consensus": MethodSpec(
         explain=_consensus,
-        random=False,
         reference="the mean of `integrated-gradients` and of `leave-one-out`, which counts until "
         "the prediction turns, and not where it grows without what speaks for it, scaled to add up",
     ),
     METHOD: MethodSpec(
         explain=integrated_gradients,
-        random=False,
         reference="Sundararajan et al., Axiomatic Attribution for Deep Networks, ICML 2017",
     ),
     "gradient": MethodSpec(
         explain=gradient,
-        random=False,
         reference="Simonyan et al., Deep Inside Convolutional Networks, 2014, for edges",
     ),
     "absolute-gradient": MethodSpec(
         explain=absolute_gradient,
-        random=False,
         reference="the size of the gradient, without its sign",
     ),
     "leave-one-out": MethodSpec(
         explain=removal.leave_one_out,
-        random=False,
         reference="what is lost with each part alone",
         over=("edges", "nodes", "fragments"),
     ),
@@ -180,7 +175,6 @@ METHODS: dict[str, MethodSpec] = {
     ),
     "degree": MethodSpec(
         explain=_degree,
-        random=False,
         reference="edges that touch many others",
         instead="no output of the model",
     ),

@@ -36,13 +36,7 @@ def pg_explainer(question: Question, *, epochs: int = 20, lr: float = 0.003) -> 
         for epoch in range(epochs):
             for graph, target in zip(question.graphs, question.targets, strict=True):
                 if graph.num_pairs:
-                    algorithm.train(
-                        epoch,
-                        explainer.model,
-                        *_inputs(graph),
-                        **_edges(graph),
-                        target=_wanted(graph, target),
-                    )
+                    algorithm.train(epoch, explainer.model, **_asked(graph, target))
         return _edge_masks(question, explainer)
 
 
@@ -89,24 +83,19 @@ def _edge_masks(question: Question, explainer: Any) -> list[Found]:
     for graph, target in zip(question.graphs, question.targets, strict=True):
         scores = torch.zeros(0)
         if graph.num_pairs:
-            asked = {**_edges(graph), "target": _wanted(graph, target)}
-            mask = explainer(*_inputs(graph), **asked).edge_mask
+            mask = explainer(**_asked(graph, target)).edge_mask
             scores = graph.to_pairs(mask.detach())
         found.append(Found(scores.unsqueeze(0)))
     return found
 
 
-def _inputs(graph: MaskableGraph) -> tuple[Tensor, Tensor]:
-    """Features and edges; PyG's methods want features in columns, categories too."""
+def _asked(graph: MaskableGraph, target: int) -> dict[str, Tensor]:
+    """What PyG's methods are called with; they want features in columns, categories too."""
     assert graph.x is not None
-    return graph.x if graph.x.dim() == 2 else graph.x.unsqueeze(1), graph.edge_index
-
-
-def _edges(graph: MaskableGraph) -> dict[str, Tensor]:
-    """The features of the edges, where there are any."""
+    asked = {
+        "x": graph.x if graph.x.dim() == 2 else graph.x.unsqueeze(1),
+        "edge_index": graph.edge_index,
+        "target": torch.tensor([target], device=graph.edge_index.device),
+    }
     attr = MaskableUnion.of([graph]).data().edge_attr
-    return {} if attr is None else {"edge_attr": attr}
-
-
-def _wanted(graph: MaskableGraph, target: int) -> Tensor:
-    return torch.tensor([target], device=graph.edge_index.device)
+    return asked if attr is None else {**asked, "edge_attr": attr}
