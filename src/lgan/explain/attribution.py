@@ -1,7 +1,7 @@
 """What an explanation of one prediction holds."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
@@ -228,19 +228,12 @@ class Attribution:
         rows = [("node", "", str(i), s, None) for i, s in enumerate(self.node_scores.tolist())]
         pairs, scores = self.undirected()
         _, spread = self.undirected(self._spread)
-        for ends, score, width in zip(pairs.t().tolist(), *map(Tensor.tolist, (scores, spread)),
-                                      strict=True):  # fmt: skip
+        for ends, score, width in _lists(pairs.t(), scores, spread):
             rows.append(("edge", "", joined_nodes(ends), score, width))
-        for corners, score in zip(
-            self.triangles.t().tolist(), self.triangle_scores.tolist(), strict=True
-        ):
+        for corners, score in _lists(self.triangles.t(), self.triangle_scores):
             rows.append(("triangle", "", joined_nodes(corners), score, None))
-        for part, score, width in zip(
-            self.fragments,
-            self.fragment_scores.tolist(),
-            self.fragment_spread.tolist(),
-            strict=True,
-        ):
+        found = _lists(self.fragment_scores, self.fragment_spread)
+        for part, (score, width) in zip(self.fragments, found, strict=True):
             nodes = part.nodes or sorted({node for edge in part.edges for node in edge})
             rows.append(("fragment", part.name, joined_nodes(nodes), score, width))
         rows += self._feature_rows()
@@ -274,6 +267,10 @@ class Attribution:
             f"output={self.output:.4g}, baseline_output={self.baseline_output:.4g}, "
             f"gap={self.gap:.2g} ({state}), method={self.method!r})"
         )
+
+
+def _lists(*columns: Tensor) -> Iterator[Any]:
+    return zip(*(column.tolist() for column in columns), strict=True)
 
 
 def completeness(

@@ -45,24 +45,23 @@ class Players:
         ends, device = maskable.lines.pair_index.long(), maskable.edge_index.device
         n, count = maskable.num_nodes, maskable.num_pairs
         if question.over == "edges":
-            pairs = torch.eye(count, dtype=torch.bool, device=device)
-            return Players(pairs, pairs.new_zeros(count, n), pairs.double())
+            own = torch.eye(count, dtype=torch.bool, device=device)
+            return Players(own, own.new_zeros(count, n), own.double())
         if question.over == "nodes":
             nodes = torch.eye(n, dtype=torch.bool, device=device)
-            pairs = nodes[:, ends[0]] | nodes[:, ends[1]]
-            return Players(pairs, nodes, _shares(pairs))
-        fragments = question.fragments[graph]
-        nodes = torch.zeros(len(fragments), n, dtype=torch.bool, device=device)
-        own = torch.zeros(len(fragments), count, dtype=torch.bool, device=device)
-        place = {pair: i for i, pair in enumerate(map(tuple, ends.t().tolist()))}
-        for i, fragment in enumerate(fragments):
-            nodes[i, list(fragment.nodes)] = True
-            own[i, [place[edge] for edge in fragment.edges]] = True
-        touched = own | nodes[:, ends[0]] | nodes[:, ends[1]]
-        inside = own | (nodes[:, ends[0]] & nodes[:, ends[1]])
-        return Players(
-            touched, nodes, _shares(torch.where(inside.any(1, keepdim=True), inside, touched))
-        )
+            own = nodes.new_zeros(n, count)
+        else:
+            fragments = question.fragments[graph]
+            nodes = torch.zeros(len(fragments), n, dtype=torch.bool, device=device)
+            own = nodes.new_zeros(len(fragments), count)
+            place = {pair: i for i, pair in enumerate(map(tuple, ends.t().tolist()))}
+            for i, fragment in enumerate(fragments):
+                nodes[i, list(fragment.nodes)] = True
+                own[i, [place[edge] for edge in fragment.edges]] = True
+        one, other = nodes[:, ends[0]], nodes[:, ends[1]]
+        touched, inside = own | one | other, own | (one & other)
+        share = torch.where(inside.any(1, keepdim=True), inside, touched).double()
+        return Players(touched, nodes, share / share.sum(1, keepdim=True).clamp(min=1))
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -74,10 +73,6 @@ class Players:
         """
         gone = absent.float()
         return gone @ self.pairs.float() == 0, gone @ self.nodes.float() == 0
-
-
-def _shares(pairs: Tensor) -> Tensor:
-    return pairs.double() / pairs.sum(1, keepdim=True).clamp(min=1)
 
 
 @torch.no_grad()

@@ -46,13 +46,9 @@ def fragment_tables(found: Iterable[Attribution]) -> dict[int, list[FragmentRow]
     return {target: rows for target, rows in tables.items() if rows}
 
 
-def fragment_table(found: Iterable[Attribution], *, least: int = 2) -> list[FragmentRow]:
-    """The fragments of many graphs, explained for the same output, from those that speak most for
-    it to those that speak most against it.
-
-    Args:
-        found: Explained graphs with their fragments.
-        least: Graphs a fragment must occur in.
+def fragment_table(found: Iterable[Attribution]) -> list[FragmentRow]:
+    """The fragments of two or more of many graphs, explained for the same output, from those that
+    speak most for it to those that speak most against it.
     """
     scores: dict[str, list[float]] = {}
     graphs: dict[str, set[int]] = {}
@@ -64,7 +60,7 @@ def fragment_table(found: Iterable[Attribution], *, least: int = 2) -> list[Frag
     rows = [
         _row(name, len(graphs[name]), values)
         for name, values in scores.items()
-        if len(graphs[name]) >= least
+        if len(graphs[name]) > 1
     ]
     return sorted(rows, key=lambda row: (-row.mean, row.fragment))
 
