@@ -10,6 +10,7 @@ from torch_geometric.transforms import ToUndirected
 
 import laws
 import lgan
+from explained_graphs import random_graph
 from lgan.explain import Path
 from lgan.explain import integrated_gradients as module
 from lgan.explain.maskable import MaskableGraph, MaskableUnion
@@ -20,10 +21,7 @@ attribute = partial(lgan.attribute, method="integrated-gradients")
 
 
 def graph(seed: int = 0, nodes: int = 12, p: float = 0.4) -> Data:
-    shape = nx.gnp_random_graph(nodes, p, seed=seed)
-    generator = torch.Generator().manual_seed(seed)
-    data = laws.data(shape, torch.randn(nodes, 3, generator=generator, dtype=torch.float64))
-    return lgan.EgoLineGraph()(ToUndirected()(data))
+    return lgan.EgoLineGraph()(random_graph(seed, nodes, p))
 
 
 def network(**options) -> lgan.LGAN:

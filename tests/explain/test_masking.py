@@ -6,23 +6,16 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv, GraphConv, global_add_pool
-from torch_geometric.transforms import ToUndirected
 
-import laws
 import lgan
 import reference
+from explained_graphs import random_graph as graph
+from explained_graphs import shake
 from lgan.explain.maskable import MaskableGraph, MaskableUnion
 from lgan.explain.masking import evaluating, masked_outputs
 from lgan.train.stack import stack
 from lgan.zoo import GIN, MODELS
 from stacks import build_stack
-
-
-def graph(seed: int = 0, nodes: int = 10, p: float = 0.5) -> Data:
-    shape = nx.gnp_random_graph(nodes, p, seed=seed)
-    generator = torch.Generator().manual_seed(seed)
-    data = laws.data(shape, torch.randn(nodes, 3, generator=generator, dtype=torch.float64))
-    return ToUndirected()(data)
 
 
 def without(data: Data, kept: Tensor) -> Data:
@@ -37,14 +30,14 @@ def zero_one_masks(pairs: int) -> Tensor:
     return masks
 
 
-def shake(model: nn.Module) -> nn.Module:
-    """Running statistics that are not those of a fresh model, in float64, evaluation mode."""
-    for module in model.modules():
-        if isinstance(module, lgan.nn.norm.BatchNorm):
-            module.running_mean.normal_()
-            module.running_var.uniform_(0.5, 2)
-            nn.init.normal_(module.shift)
-    return model.double().eval()
+def assert_masks_delete_edges(model: nn.Module, data: Data, called=lambda kept: (kept,)) -> None:
+    """A mask of zeros and ones gives what the model says of the graph with the kept edges alone."""
+    union = MaskableUnion.of([MaskableGraph.of(data)])
+    masks = zero_one_masks(union.num_pairs)
+    got = masked_outputs(model, union, masks.double())
+    for mask, outputs in zip(masks, got, strict=True):
+        expected = model(*called(without(data, mask)))
+        torch.testing.assert_close(outputs, expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("norm", ["batch", "layer", "none"])
@@ -54,13 +47,7 @@ def shake(model: nn.Module) -> nn.Module:
 def test_a_mask_of_zeros_and_ones_deletes_edges_and_their_triangles(residual, comb, fusion, norm):
     options = {"residual": residual, "comb": comb, "fusion": fusion, "norm": norm}
     model = shake(lgan.LGAN(3, 6, 2, num_layers=2, **options))
-    data = graph()
-    union = MaskableUnion.of([MaskableGraph.of(data)])
-    masks = zero_one_masks(union.num_pairs)
-    got = masked_outputs(model, union, masks.double())
-    for mask, outputs in zip(masks, got, strict=True):
-        expected = model(lgan.EgoLineGraph()(without(data, mask)))
-        torch.testing.assert_close(outputs, expected, rtol=1e-12, atol=1e-12)
+    assert_masks_delete_edges(model, graph(), lambda kept: (lgan.EgoLineGraph()(kept),))
 
 
 class WithWeights(nn.Module):
@@ -76,17 +63,15 @@ class WithWeights(nn.Module):
         return global_add_pool(self.second(h, edge_index, edge_weight), batch)
 
 
-@pytest.mark.parametrize("build", [lambda: GIN(3, 6, 2, num_layers=2), WithWeights])
-def test_networks_of_pyg_lose_masked_edges_too(build):
-    model = shake(build())
-    data = graph(1)
-    union = MaskableUnion.of([MaskableGraph.of(data)])
-    masks = zero_one_masks(union.num_pairs)
-    got = masked_outputs(model, union, masks.double())
-    for mask, outputs in zip(masks, got, strict=True):
-        kept = without(data, mask)
-        called = (kept,) if isinstance(model, GIN) else (kept.x, kept.edge_index)
-        torch.testing.assert_close(outputs, model(*called), rtol=1e-12, atol=1e-12)
+def test_networks_of_pyg_lose_masked_edges_too():
+    model = shake(WithWeights())
+    assert_masks_delete_edges(model, graph(1), lambda kept: (kept.x, kept.edge_index))
+
+
+@pytest.mark.parametrize("name", ["dcnn", "dgcnn", "ppgn", "gin"])
+def test_networks_of_the_zoo_lose_masked_edges_too(name):
+    torch.manual_seed(0)
+    assert_masks_delete_edges(shake(MODELS[name].build(3, 4, 2)), graph(1))
 
 
 def test_the_masks_of_a_network_of_pyg_are_taken_off_again():
@@ -122,28 +107,9 @@ class OwnNetwork(nn.Module):
 
 
 def test_a_network_around_the_layer_sees_the_mask():
-    model = shake(OwnNetwork())
-    data = graph(4)
-    union = MaskableUnion.of([MaskableGraph.of(data)])
-    masks = zero_one_masks(union.num_pairs)
-    got = masked_outputs(model, union, masks.double())
-    for mask, outputs in zip(masks, got, strict=True):
-        kept = lgan.EgoLineGraph()(without(data, mask))
-        torch.testing.assert_close(outputs, model(kept), rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", ["dcnn", "dgcnn", "ppgn", "gin"])
-def test_masks_of_zoo_networks_equal_deleting_edges(name):
-    data = graph()
-    spec = MODELS[name]
-    torch.manual_seed(0)
-    model = spec.build(data.x.size(1), 4, 2).double().eval()
-    union = MaskableUnion.of([MaskableGraph.of(data)])
-    masks = torch.rand(3, union.num_pairs, generator=torch.Generator().manual_seed(1)) < 0.6
-    masks[0] = True
-    got = masked_outputs(model, union, masks.double())
-    for mask, outputs in zip(masks, got, strict=True):
-        torch.testing.assert_close(outputs, model(without(data, mask)), rtol=1e-10, atol=1e-10)
+    assert_masks_delete_edges(
+        shake(OwnNetwork()), graph(4), lambda kept: (lgan.EgoLineGraph()(kept),)
+    )
 
 
 @pytest.mark.parametrize("real", [False, True])

@@ -1,19 +1,16 @@
-import networkx as nx
+from functools import partial
+
 import torch
 from torch_geometric.data import Batch, Data
 from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
-from torch_geometric.transforms import ToUndirected
 from torch_geometric.utils import get_embeddings
 
-import laws
 import lgan
+from explained_graphs import random_graph
 from lgan.explain.pyg_view import PyGView
 from lgan.zoo import GIN
 
-
-def graph(seed: int = 0, channels: int = 3) -> Data:
-    shape = nx.gnp_random_graph(8, 0.5, seed=seed)
-    return ToUndirected()(laws.data(shape, torch.randn(8, channels).double()))
+graph = partial(random_graph, nodes=8)
 
 
 def test_a_view_gives_the_outputs_of_its_model():

@@ -13,26 +13,14 @@ from torch_geometric.utils import degree
 
 import laws
 import lgan
+from explained_graphs import random_graph, shake
 from lgan.explain import Fragment
 from lgan.zoo import GIN, MODELS
 from stacks import build_stack
 
 
 def graph(seed: int = 0, nodes: int = 7, p: float = 0.5) -> Data:
-    shape = nx.gnp_random_graph(nodes, p, seed=seed)
-    generator = torch.Generator().manual_seed(seed)
-    data = laws.data(shape, torch.randn(nodes, 3, generator=generator, dtype=torch.float64))
-    return ToUndirected()(data)
-
-
-def shake(model: nn.Module) -> nn.Module:
-    """Running statistics that are not those of a fresh model, in float64, evaluation mode."""
-    for module in model.modules():
-        if isinstance(module, lgan.nn.norm.BatchNorm):
-            module.running_mean.normal_()
-            module.running_var.uniform_(0.5, 2)
-            nn.init.normal_(module.shift)
-    return model.double().eval()
+    return random_graph(seed, nodes, p)
 
 
 def rebuilt(data: Data, nodes: set[int], edges: set[tuple[int, int]]) -> Data:
