@@ -20,9 +20,8 @@ from lgan.explain.integrated_gradients import METHOD
 from lgan.explain.peers import CONFIG
 from lgan.explain.pyg_view import PyGView
 from lgan.nn import LGAN
-from lgan.train import TrainConfig
-from lgan.train.single import train_one
-from lgan.train.stack import drawn, stack
+from lgan.train import TrainConfig, train_ensemble
+from lgan.train.stack import drawn, model_view, stack
 
 PEER = "PyG CaptumExplainer"
 BAR = Bar("speedup", 10)
@@ -112,10 +111,7 @@ def _trained(both: BothSides, config: BenchConfig) -> nn.Module:
         LGAN, union.num_features, 32, union.num_classes, residual=True, readout=both.readout
     )
     settings = TrainConfig(epochs=1 if config.quick else 20, iterations=0, seed=config.seed)
-    trained = train_one(factory, union, config=settings)
-    model = factory().to(config.device)
-    model.load_state_dict(trained.state)
-    return model.eval()
+    return model_view(train_ensemble(factory, union, members=1, config=settings).network, 0)
 
 
 def _rows(

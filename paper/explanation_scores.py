@@ -15,9 +15,9 @@ from lgan.experiment.settings import Settings, settings_for
 from lgan.explain.integrated_gradients import METHOD
 from lgan.explain.methods import METHODS
 from lgan.graph import GraphUnion
-from lgan.train import predict
+from lgan.train import predict, train_ensemble
 from lgan.train.environment import environment, typed_command
-from lgan.train.single import train_one
+from lgan.train.stack import model_view
 from paper.evaluate import Evaluation, evaluate
 from paper.ground_truth import nitro_and_amino
 
@@ -209,11 +209,8 @@ def _one_model(
     methods: tuple[str, ...],
     progress: Callable[[str], None],
 ) -> tuple[Evaluation, float]:
-    build = factory(settings, union)
-    trained = train_one(build, union, config=settings.training)
-    model = build().to(union.device)
-    model.load_state_dict(trained.state)
-    model.eval()
+    trained = train_ensemble(factory(settings, union), union, members=1, config=settings.training)
+    model = model_view(trained.network, 0)
     y = union.y.cpu()
     right = predict(model, union).argmax(-1).cpu() == y
     fits = [
@@ -236,7 +233,7 @@ def _one_model(
         repeated=5,
         progress=progress,
     )
-    return found, trained.accuracy
+    return found, trained.score
 
 
 def _truths(raw: RawGraphs, union: GraphUnion) -> list[Tensor]:

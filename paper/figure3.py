@@ -17,8 +17,9 @@ from lgan.explain import MOLECULES, Attribution, GalleryItem, Picture, Scale, at
 from lgan.explain.integrated_gradients import METHOD
 from lgan.explain.molecule import Molecule, molecule_from_graph, molecule_from_smiles
 from lgan.graph import GraphUnion
-from lgan.train import OnEpoch, train_one
+from lgan.train import OnEpoch, train_ensemble
 from lgan.train.environment import environment, typed_command
+from lgan.train.stack import model_view
 from lgan.wl import refine
 
 # A bar over the epochs of a training: title, epochs and sizes of the held-out parts.
@@ -125,23 +126,21 @@ class _Trainer:
         )  # fmt: skip
         reading = Reading(root=self.root, mirror=self.mirror, seed=self.seed)
         union = prepare(settings, reading=reading, device=self.device)
-        build = factory(settings, union)
-        with self.bar(dataset, self.epochs, [int((fold == 0).sum())]) as on_epoch:
-            trained = train_one(
-                build, union, folds=fold, config=settings.training, on_epoch=on_epoch,
-                captured=network_spec(MODEL).captured,
+        held_out = int((fold == 0).sum())
+        with self.bar(dataset, self.epochs, [held_out]) as on_epoch:
+            trained = train_ensemble(
+                factory(settings, union), union, members=1, folds=fold, config=settings.training,
+                on_epoch=on_epoch, captured=network_spec(MODEL).captured,
             )  # fmt: skip
-        model = build().to(self.device)
-        model.load_state_dict(trained.state)
         about = {
             "dataset": dataset,
             "model": settings.about(),
             "training": asdict(settings.training),
             "seconds": trained.info["seconds"],
-            "held_out_graphs": trained.info["held_out"],
-            "held_out_accuracy": trained.accuracy,
+            "held_out_graphs": held_out,
+            "held_out_accuracy": trained.score,
         }
-        return _Trained(model.eval(), settings, union.num_features, about)
+        return _Trained(model_view(trained.network, 0), settings, union.num_features, about)
 
 
 @dataclass(frozen=True)

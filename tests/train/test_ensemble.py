@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 import torch
 
+import lgan
 from lgan import TrainConfig, cross_validate, predict
-from lgan.data import stratified_folds
+from lgan.data import drawn_folds, stratified_folds
 from lgan.task import METRICS, TargetScale, Task
 from lgan.train import OUTSIDE, train_ensemble, train_ensembles
 from lgan.train import groups as groups_module
@@ -68,12 +69,46 @@ def test_more_members_than_folds_count_round_with_seeds_of_their_own(union, fact
     assert not torch.equal(trained.network.head.weight[0], trained.network.head.weight[3])
 
 
+@pytest.mark.usefixtures("float64")
 def test_one_member_is_the_first_fold_of_ten(union, factory):
-    one = train_ensemble(factory(), union, members=1, config=CONFIG)
-    result = cross_validate(factory(), union, folds=10, config=CONFIG)
+    build = factory("lgan-res", dropout=0.3)
+    one = train_ensemble(build, union, members=1, config=CONFIG)
+    result = cross_validate(build, union, folds=10, config=CONFIG)
     assert one.network.head.weight.size(0) == one.members == 1
     torch.testing.assert_close(one.test[0], result.test[0])
+    torch.testing.assert_close(one.loss[0], result.loss[0])
     assert one.score == float(result.test[0].max())
+    assert one.epoch == int(result.test[0].argmax()) + 1
+
+
+@pytest.mark.parametrize("name", ["lgan", "gin"])
+def test_the_state_of_a_member_is_that_of_a_plain_model_with_its_score(name, union, factory):
+    one = train_ensemble(factory(name), union, members=1, folds=3, config=CONFIG)
+    model = factory(name)()
+    model.load_state_dict(unstack(one.network, 0))
+    held_out = (stratified_folds(union.y, 3, seed=2) == 0).nonzero().squeeze(1)
+    right = predict(model, union, held_out).argmax(-1) == union.y[held_out]
+    assert one.score == right.double().mean()
+
+
+def test_folds_that_cannot_be_trained_on_are_refused(union, factory, tmp_path):
+    train = partial(train_ensemble, factory(), union, members=1, config=CONFIG, output=tmp_path)
+    with pytest.raises(ValueError, match="at least two classes"):
+        train(folds=torch.arange(46) % 2)
+    with pytest.raises(ValueError, match=r"as many graphs as there are folds \(30\).*fewer folds"):
+        train(folds=30)
+    assert not list(tmp_path.iterdir())
+
+
+def test_partners_are_held_out_together():
+    """Graphs 2i and 2i + 1 of `triangles` are partners, and what is learned of one by heart is
+    wrong for the other."""
+    pairs = lgan.load("triangles")
+    build = partial(lgan.LGAN, pairs.num_features, 4, pairs.num_classes, num_layers=1)
+    config = replace(CONFIG, epochs=1, iterations=1)
+    fold = train_ensemble(build, pairs, members=1, config=config).fold
+    assert torch.equal(fold, drawn_folds("triangles", pairs.y, 10, CONFIG.seed))
+    assert torch.equal(fold[::2], fold[1::2])
 
 
 def _numbers(union):

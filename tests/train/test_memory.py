@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from lgan import LGAN, GraphUnion, cross_validate
-from lgan.train import train_one
+from lgan.train import train_ensemble
 from lgan.train.memory import models_at_once, outline
 from lgan.zoo import MODELS
 from lgan.zoo.registry import NetworkSpec
@@ -31,7 +31,7 @@ def test_a_factory_that_reads_its_weights_is_built_as_it_is():
     assert outline(build).weight.device.type == "cpu"
 
 
-@pytest.mark.parametrize("run", [cross_validate, train_one])
+@pytest.mark.parametrize("run", [cross_validate, train_ensemble])
 def test_weights_larger_than_memory_are_refused_before_they_are_made(run, union, tmp_path):
     with pytest.raises(ValueError, match=r"weights, which take .* GiB.*smaller width \(`hidden`\)"):
         run(WIDE, union, folds=3, output=tmp_path)

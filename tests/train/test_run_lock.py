@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lgan import TrainConfig, cross_validate
-from lgan.train import train_one
+from lgan.train import train_ensemble
 from lgan.train.run_lock import run_lock
 
 HOLD = """
@@ -44,7 +44,7 @@ def test_a_folder_is_held_by_one_run_and_free_when_its_process_dies(holder, tmp_
         pass
 
 
-@pytest.mark.parametrize("run", [cross_validate, train_one])
+@pytest.mark.parametrize("run", [cross_validate, train_ensemble])
 def test_training_asks_for_the_folder(run, holder, union, factory, tmp_path):
     config = TrainConfig(epochs=1, iterations=1)
     before = sorted((tmp_path / "out").iterdir())

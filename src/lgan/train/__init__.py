@@ -8,7 +8,6 @@ from lgan.train.folds import cross_validate, cross_validate_variants
 from lgan.train.jobs import Variant
 from lgan.train.loop import OnEpoch
 from lgan.train.result import CVResult, over_seeds
-from lgan.train.single import Trained, train_one
 
 __all__ = [
     "OUTSIDE",
@@ -16,7 +15,6 @@ __all__ = [
     "Curves",
     "OnEpoch",
     "TrainConfig",
-    "Trained",
     "TrainedEnsemble",
     "Variant",
     "cross_validate",
@@ -25,5 +23,4 @@ __all__ = [
     "predict",
     "train_ensemble",
     "train_ensembles",
-    "train_one",
 ]
