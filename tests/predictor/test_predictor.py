@@ -93,7 +93,7 @@ def test_keys_tell_graphs_apart_and_know_them_again():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda h: h.update(encoder={}), "it has no encoder"),
+        (lambda h: h.update(encoder={}), "An encoder must be an object"),
         (lambda h: h["encoder"].update(task=None), "task must have 2 outputs"),
         (lambda h: h["encoder"]["nodes"].update(other=False), "features, the network reads"),
         (lambda h: h.update(model="wl"), "must hold one of the networks"),

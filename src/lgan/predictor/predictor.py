@@ -77,11 +77,6 @@ class Predictor:
                 f"it must hold one of the networks {names}, got {stored.model!r}. Use it with the "
                 "version of lgan that wrote it."
             )
-        if not stored.encoder:
-            raise ValueError(
-                "it has no encoder, which turns graphs into what the network reads: a version of "
-                "lgan before 0.2 wrote it. Train it again."
-            )
         encoder = Encoder.from_json(stored.encoder)
         outputs, members, scale = stored.out_channels, stored.members, stored.target_scale
         if encoder.task is None or encoder.task.num_outputs != outputs:

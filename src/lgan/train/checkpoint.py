@@ -20,16 +20,11 @@ from lgan.train.stack import stack
 from lgan.train.tensor_file import checksum, json_object, not_finite, read_metadata
 from lgan.train.training_molecules import TrainingMolecules
 
-# Format 1, of lgan 0.1, has no checksum, no encoder and no names of features and classes; format 2
-# has one model.
-FORMAT = 3
+# Format 2 has one model. Format 1, of lgan 0.1, had no encoder to read graphs with.
+OLDEST, FORMAT = 2, 3
 # Tensors beside the weights: what the targets were scaled by, which graphs were trained on, and
 # what was said of graphs by members that had not seen them; of molecules, what tells near ones.
-BESIDE = (
-    "about.scale_mean", "about.scale_std", "about.trained_on", "about.held_out",
-    "about.oof_y", "about.oof_predictions", "about.oof_fold",
-    *(f"about.{name}" for name in TrainingMolecules.NAMES),
-)  # fmt: skip
+BESIDE = ("scale_mean", "scale_std", "trained_on", *OutOfFold.NAMES, *TrainingMolecules.NAMES)
 NAMES = ("feature_names", "classes")
 REMEDY = "Give the file `model.safetensors` that `lgan train` wrote."
 
@@ -50,8 +45,7 @@ class Checkpoint:
         info: Settings, accuracy, environment; ``compress``, whether twins were merged.
         feature_names: What every feature or category stands for; empty where that is not known.
         classes: Names of the classes in the order of the outputs; empty where they are not known.
-        encoder: What turns graphs of a source into what the model reads, as JSON; empty in files
-            of format 1.
+        encoder: What turns graphs of a source into what the model reads, as JSON.
         target_scale: Scale of numeric targets: the model's outputs are in its units.
         trained_on: Keys of the graphs the model was trained on ``[n]``.
         members: Models side by side that predict as one.
@@ -81,14 +75,12 @@ class Checkpoint:
         """Write the checkpoint, whole or not at all."""
         header = {"format": FORMAT, "version": __version__, **self.describe()}
         state = {name: tensor.detach().cpu().contiguous() for name, tensor in self.state.items()}
-        state["about.trained_on"] = self.trained_on
+        beside = {"trained_on": self.trained_on}
         if self.target_scale is not None:
-            state["about.scale_mean"] = self.target_scale.mean
-            state["about.scale_std"] = self.target_scale.std
-        if self.out_of_fold is not None:
-            state |= {f"about.{name}": t for name, t in self.out_of_fold.tensors().items()}
-        if self.molecules is not None:
-            state |= {f"about.{name}": t for name, t in self.molecules.tensors().items()}
+            beside |= {"scale_mean": self.target_scale.mean, "scale_std": self.target_scale.std}
+        for part in (self.out_of_fold, self.molecules):
+            beside |= {} if part is None else part.tensors()
+        state |= {f"about.{name}": tensor for name, tensor in beside.items()}
         metadata = {"lgan": json.dumps(header), "checksum": checksum(state)}
         save_tensors(Path(path), state, metadata)
 
@@ -106,17 +98,18 @@ class Checkpoint:
                 raise ValueError("its header is missing")
             header = json_object(metadata["lgan"])
             written, version = header.pop("format", None), header.pop("version", "of unknown age")
-            if written not in range(1, FORMAT + 1):
+            if written not in range(OLDEST, FORMAT + 1):
                 raise ValueError(
                     f"lgan {version} wrote it in format {written}, and this is lgan "
-                    f"{__version__}, which reads formats 1 to {FORMAT}; train again, or install "
-                    "that version"
+                    f"{__version__}, which reads formats {OLDEST} to {FORMAT}; train again, or "
+                    "install that version"
                 )
             values = _checked(header)
             state, _ = load_tensors(path)
-            if written > 1 and metadata.get("checksum") != checksum(state):
+            if metadata.get("checksum") != checksum(state):
                 raise ValueError("its weights do not have the checksum they were saved with")
-            beside = _beside({name: state.pop(name) for name in BESIDE if name in state})
+            there = [name for name in BESIDE if f"about.{name}" in state]
+            beside = _beside({name: state.pop(f"about.{name}") for name in there})
             if (name := not_finite(state)) is not None:
                 raise ValueError(f"its weights `{name}` are not finite")
         except ValueError as error:
@@ -212,7 +205,7 @@ class Checkpoint:
 
 def _checked(header: dict[str, Any]) -> dict[str, Any]:
     """The fields of a header, each of its type; ``ValueError`` for anything else."""
-    header = {**{name: [] for name in NAMES}, "encoder": {}, "members": 1, **header}
+    header = {"members": 1, **header}
     info = header.get("info")
     info = info if isinstance(info, dict) else {}
     config = info.get("config", {})
@@ -222,7 +215,7 @@ def _checked(header: dict[str, Any]) -> dict[str, Any]:
         **{name: isinstance(header.get(name), str) for name in ("model", "dataset", "features")},
         **{name: isinstance(header.get(name), dict) for name in ("options", "info", "encoder")},
         **{name: type(header.get(name)) is int and header[name] > 0 for name in whole},
-        **{name: _list_of(str, header[name]) for name in NAMES},
+        **{name: _list_of(str, header.get(name)) for name in NAMES},
         "info.compress": isinstance(info.get("compress", True), bool),
         "info.config": type(seed) is int,
         "info.held_out_graphs": _list_of(int, info.get("held_out_graphs", [])),
@@ -235,18 +228,17 @@ def _checked(header: dict[str, Any]) -> dict[str, Any]:
 
 def _beside(tensors: dict[str, Tensor]) -> dict[str, Any]:
     """The scale and the keys of graphs, checked; ``ValueError`` for anything else."""
-    keys = tensors.get("about.trained_on", torch.empty(0, dtype=torch.int64))
+    keys = tensors.get("trained_on", torch.empty(0, dtype=torch.int64))
     if keys.dim() != 1 or keys.dtype != torch.int64:
         raise ValueError("`about.trained_on` must be a list of whole numbers")
-    found = {name.removeprefix("about."): t for name, t in tensors.items()}
-    said = {name: found[name] for name in OutOfFold.NAMES if name in found}
-    near = {name: found[name] for name in TrainingMolecules.NAMES if name in found}
+    said = {name: tensors[name] for name in OutOfFold.NAMES if name in tensors}
+    near = {name: tensors[name] for name in TrainingMolecules.NAMES if name in tensors}
     beside = {
         "trained_on": keys,
         "out_of_fold": OutOfFold.from_tensors(said) if said else None,
         "molecules": TrainingMolecules.from_tensors(near) if near else None,
     }
-    mean, std = tensors.get("about.scale_mean"), tensors.get("about.scale_std")
+    mean, std = tensors.get("scale_mean"), tensors.get("scale_std")
     if mean is None or std is None:
         return beside
     fits = mean.dim() in (1, 2) and mean.shape == std.shape
