@@ -3,11 +3,11 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from lgan.data import Encoder, RawGraphs
+from lgan.data import RawGraphs
 from lgan.data.molecule_graphs import graph_molecule
 from lgan.explain import (
     FRAGMENTS,
@@ -23,31 +23,15 @@ from lgan.explain import (
 from lgan.explain.atoms import MoleculeSpec
 from lgan.explain.methods import DEFAULT
 from lgan.explain.question import Over
-from lgan.graph import GraphUnion
-from lgan.task import TargetScale, Task
-from lgan.train.checkpoint import Checkpoint
+
+if TYPE_CHECKING:
+    from lgan.predictor.predictor import Predictor
 
 SCORE_COLUMNS = ("row", "id", "explained", "kind", "name", "nodes", "score", "spread")
 
 
-class _Model(Protocol):
-    """What an explanation asks of a :class:`lgan.Predictor`."""
-
-    @property
-    def network(self) -> nn.Module: ...
-    @property
-    def encoder(self) -> Encoder: ...
-    @property
-    def scale(self) -> TargetScale | None: ...
-    @property
-    def task(self) -> Task: ...
-    @property
-    def checkpoint(self) -> Checkpoint: ...
-    def union(self, raw: RawGraphs, *, compress: bool | None = None) -> GraphUnion: ...
-
-
 def explain_graphs(
-    predictor: _Model,
+    predictor: "Predictor",
     raw: RawGraphs,
     *,
     target: int | str | None = None,
@@ -94,7 +78,7 @@ def explain_graphs(
     return [replace(each, node_feature_names=nodes, edge_feature_names=pairs) for each in found]
 
 
-def output_names(predictor: _Model) -> tuple[str, ...]:
+def output_names(predictor: "Predictor") -> tuple[str, ...]:
     """What the outputs of a model stand for: the classes, by what they mean where that is known of
     a set, or the targets.
     """
@@ -104,7 +88,7 @@ def output_names(predictor: _Model) -> tuple[str, ...]:
     return task.classes if known is None else known.classes
 
 
-def coloured_output(predictor: _Model) -> int | None:
+def coloured_output(predictor: "Predictor") -> int | None:
     """The class of two that colours speak for on every picture: its scores are those of the other
     with the sign turned. ``None`` where there are more, for the predicted one of each graph.
     """
@@ -114,7 +98,7 @@ def coloured_output(predictor: _Model) -> int | None:
     return 1 if known is None else known.active
 
 
-def explained_output_of(predictor: _Model, target: int | str) -> int:
+def explained_output_of(predictor: "Predictor", target: int | str) -> int:
     """The output of a model that stands for a class, or for one of several targets."""
     task, names = predictor.task, output_names(predictor)
     spelled = task.classes if task.has_classes else task.targets
@@ -130,7 +114,7 @@ def explained_output_of(predictor: _Model, target: int | str) -> int:
     )
 
 
-def known_classes(predictor: _Model, raw: RawGraphs) -> Tensor | None:
+def known_classes(predictor: "Predictor", raw: RawGraphs) -> Tensor | None:
     """The true class of every graph ``[G]``, where the source tells them all."""
     task = predictor.task
     if not task.has_classes or tuple(raw.targets) != task.targets:
@@ -141,7 +125,7 @@ def known_classes(predictor: _Model, raw: RawGraphs) -> Tensor | None:
     return y if bool((y >= 0).all()) else None
 
 
-def _known_molecules(predictor: _Model) -> MoleculeSpec | None:
+def _known_molecules(predictor: "Predictor") -> MoleculeSpec | None:
     """What is known of the set of molecules that a model was trained on."""
     known = MOLECULES.get(predictor.checkpoint.dataset)
     fits = known is not None and predictor.encoder.featuriser is None
@@ -149,7 +133,7 @@ def _known_molecules(predictor: _Model) -> MoleculeSpec | None:
 
 
 def explained_items(
-    predictor: _Model,
+    predictor: "Predictor",
     raw: RawGraphs,
     found: Sequence[Attribution],
     *,
