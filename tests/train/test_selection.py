@@ -1,17 +1,10 @@
+from typing import Any
+
 import pytest
 import torch
+from torch import Tensor
 
-from lgan.train.selection import (
-    RULES,
-    Selected,
-    bagged,
-    best_epoch,
-    fair,
-    fold_max,
-    gin,
-    has_stopped,
-    stop_epoch,
-)
+from lgan.train.selection import Selected, best_epoch, has_stopped, select, stop_epoch
 
 # Three epochs; the means over folds are 0.6, 0.7 and 0.75.
 TEST = torch.tensor([[0.5, 0.8, 0.6], [0.7, 0.6, 0.9]], dtype=torch.float64)
@@ -25,44 +18,35 @@ def _close(got: Selected, expected: Selected) -> bool:
     ) == pytest.approx((expected.mean, expected.std, *expected.folds))
 
 
+def _gin(curves: Tensor, **options: Any) -> Selected:
+    return select("gin", curves, curves, **options)
+
+
 def test_gin_reads_all_folds_at_the_epoch_with_the_best_mean():
-    assert _close(gin(TEST), Selected("gin", 0.75, 0.15, (0.6, 0.9), (3, 3)))
+    assert _close(_gin(TEST), Selected("gin", 0.75, 0.15, (0.6, 0.9), (3, 3)))
 
 
 def test_fold_max_reads_each_fold_at_its_own_best_epoch():
-    assert _close(fold_max(TEST), Selected("fold-max", 0.85, 0.05, (0.8, 0.9), (2, 3)))
+    found = select("fold-max", TEST, TEST)
+    assert _close(found, Selected("fold-max", 0.85, 0.05, (0.8, 0.9), (2, 3)))
 
 
-def test_fair_reads_each_fold_where_its_hold_out_is_best():
+@pytest.mark.parametrize("rule", ["fair", "bagged"])
+def test_fair_and_bagged_read_each_fold_where_its_hold_outs_are_best(rule):
     validation = torch.tensor([[0.9, 0.1, 0.2], [0.3, 0.8, 0.7]])
-    assert _close(fair(TEST, validation), Selected("fair", 0.55, 0.05, (0.5, 0.6), (1, 2)))
+    assert _close(select(rule, TEST, validation), Selected(rule, 0.55, 0.05, (0.5, 0.6), (1, 2)))
 
 
-def test_fair_does_not_look_at_the_test_fold_to_choose():
-    validation = torch.rand(2, 3)
-    assert fair(TEST, validation).epochs == fair(TEST.flip(1), validation).epochs
-
-
-def test_the_earliest_of_equal_epochs_is_taken():
+@pytest.mark.parametrize("rule", ["gin", "fold-max", "fair", "bagged"])
+def test_the_earliest_of_equal_epochs_is_taken(rule):
     flat = torch.full((2, 4), 0.5)
-    assert gin(flat).epochs == fold_max(flat).epochs == fair(flat, flat).epochs == (1, 1)
+    assert select(rule, flat, flat).epochs == (1, 1)
 
 
 def test_gin_never_exceeds_fold_max():
     for _ in range(20):
         curves = torch.rand(10, 30)
-        assert gin(curves).mean <= fold_max(curves).mean
-
-
-def test_rules_have_the_names_of_the_field_and_of_this_library():
-    assert RULES == ("gin", "fold-max", "fair", "bagged")
-    rules = (gin(TEST), fold_max(TEST), fair(TEST, TEST), bagged(TEST, TEST))
-    assert tuple(read.rule for read in rules) == RULES
-
-
-def test_bagged_reads_each_fold_where_the_inner_folds_of_its_members_are_best():
-    joint = torch.tensor([[0.9, 0.1, 0.2], [0.3, 0.8, 0.7]])
-    assert _close(bagged(TEST, joint), Selected("bagged", 0.55, 0.05, (0.5, 0.6), (1, 2)))
+        assert _gin(curves).mean <= select("fold-max", curves, curves).mean
 
 
 def test_a_sum_in_another_order_is_no_better():
@@ -96,7 +80,7 @@ def test_the_window_is_the_mean_of_the_last_epochs(window, higher):
         expected = best[0] if window == 1 else best[-1]
         assert best_epoch(curves, higher=higher, window=window) == expected
         if not curves.isnan().any():
-            chosen = gin(curves, higher=higher, window=window).epochs[0] - 1
+            chosen = _gin(curves, higher=higher, window=window).epochs[0] - 1
             assert chosen == expected
 
 
@@ -119,16 +103,15 @@ def test_training_stops_when_no_choice_has_improved_for_so_long(window, patience
 
 
 def test_of_an_error_the_least_is_best():
-    assert gin(TEST, higher=False).epochs == (1, 1)
-    assert fold_max(TEST, higher=False).epochs == (1, 2)
-    assert fair(TEST, TEST, higher=False).epochs == (1, 2)
+    assert _gin(TEST, higher=False).epochs == (1, 1)
+    assert select("fair", TEST, TEST, higher=False).epochs == (1, 2)
 
 
 def test_a_fold_that_does_not_define_the_metric_is_left_out():
     some = torch.cat([TEST, torch.full((1, 3), torch.nan, dtype=torch.float64)])
-    assert gin(some).epochs == (3, 3, 3)
-    assert gin(some).mean == gin(TEST).mean
-    assert gin(some).std == gin(TEST).std
+    assert _gin(some).epochs == (3, 3, 3)
+    assert _gin(some).mean == _gin(TEST).mean
+    assert _gin(some).std == _gin(TEST).std
     nothing = torch.full((2, 3), torch.nan)
-    assert gin(nothing).epochs == (1, 1)
-    assert gin(nothing).to_json()["mean"] is None
+    assert _gin(nothing).epochs == (1, 1)
+    assert _gin(nothing).to_json()["mean"] is None

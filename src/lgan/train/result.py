@@ -4,7 +4,6 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -14,8 +13,7 @@ from torch import Tensor
 
 from lgan.data.cache import replaced
 from lgan.task import METRICS
-from lgan.train import selection
-from lgan.train.selection import RULES, Selected
+from lgan.train.selection import RULES, Selected, select
 
 # Format 1 holds right answers only, no task and no predictions; format 2 no averaged members, and
 # records without any are still written in it.
@@ -92,14 +90,13 @@ class CVResult:
                 f"The rule {rule!r} needs models with an inner hold-out, and this run has none for "
                 f"it. Run again with `{rule}=True` (`--{rule}`)."
             )
-        read = {
-            "gin": partial(selection.gin, self.test),
-            "fold-max": partial(selection.fold_max, self.test),
-            "fair": partial(selection.fair, self.inner_test, self.inner_validation),
-            "bagged": partial(selection.bagged, self.bagged_test, self.bagged_validation),
-        }[rule]
+        nested = {
+            "fair": (self.inner_test, self.inner_validation),
+            "bagged": (self.bagged_test, self.bagged_validation),
+        }
+        curves = nested.get(rule, (self.test, self.test))
         higher, window = METRICS[self.metric].higher_is_better, int(self.config.get("window", 1))
-        return read(higher=higher, window=window)
+        return select(rule, *curves, higher=higher, window=window)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, with the results by every rule beside the curves they come from."""

@@ -45,51 +45,44 @@ class Selected:
         return {**plain, "folds": [None if isnan(value) else value for value in self.folds]}
 
 
-def gin(test: Tensor, *, higher: bool = True, window: int = 1) -> Selected:
-    """Xu et al.: the single epoch with the best mean over folds, read on the held-out folds.
+def select(
+    rule: str, test: Tensor, chosen_on: Tensor, *, higher: bool = True, window: int = 1
+) -> Selected:
+    """The result by a rule.
 
-    Optimistic: the epoch is chosen on what is reported.
+    - ``gin`` (Xu et al.): the single epoch with the best mean over folds, read on the held-out
+      folds. Optimistic: the epoch is chosen on what is reported.
+    - ``fold-max``: every fold at its own best epoch. For comparison only: it flatters by several
+      points.
+    - ``fair`` (Errica et al.): every fold at the epoch chosen on an inner hold-out; the test fold
+      is read once. That holds for the epoch alone: the default settings of the registered data
+      sets were searched on these very folds.
+    - ``bagged``: strict nesting with members. Every fold is read once, by the averaged predictions
+      of models that each hold out another inner fold, at the epoch chosen on these together.
 
     Args:
-        test: The metric on the held-out fold by fold and epoch ``[folds, epochs]``.
+        rule: One of :data:`RULES`.
+        test: The metric on the test fold, of the averaged predictions for ``bagged``
+            ``[folds, epochs]``.
+        chosen_on: The metric that epochs are chosen on ``[folds, epochs]``: ``test`` itself, or for
+            ``fair`` that of the same models on their inner hold-out, for ``bagged`` the mean of the
+            members' metrics on theirs.
         higher: Whether more of the metric is better.
         window: Epochs over which the metric is averaged before an epoch is chosen.
     """
-    return _read("gin", test, [best_epoch(test, higher=higher, window=window)] * test.size(0))
-
-
-def fold_max(test: Tensor, *, higher: bool = True, window: int = 1) -> Selected:
-    """Every fold at its own best epoch. For comparison only: it flatters by several points."""
-    return _read("fold-max", test, best_epochs(test, higher=higher, window=window).tolist())
-
-
-def fair(test: Tensor, validation: Tensor, *, higher: bool = True, window: int = 1) -> Selected:
-    """Errica et al.: every fold at the epoch chosen on an inner hold-out; the test fold is read
-    once.
-
-    That holds for the epoch alone: the default settings of the registered data sets were searched
-    on these very folds.
-
-    Args:
-        test: The metric on the test fold ``[folds, epochs]``.
-        validation: The metric of the same models on their inner hold-out ``[folds, epochs]``.
-        higher: Whether more of the metric is better.
-        window: Epochs over which the metric is averaged before an epoch is chosen.
-    """
-    return _read("fair", test, best_epochs(validation, higher=higher, window=window).tolist())
-
-
-def bagged(test: Tensor, validation: Tensor, *, higher: bool = True, window: int = 1) -> Selected:
-    """Strict nesting with members: every fold is read once, by the averaged predictions of models
-    that each hold out another inner fold, at the epoch chosen on these inner folds together.
-
-    Args:
-        test: The metric of the averaged predictions on the test fold ``[folds, epochs]``.
-        validation: The mean of the members' metrics on their inner folds ``[folds, epochs]``.
-        higher: Whether more of the metric is better.
-        window: Epochs over which the metric is averaged before an epoch is chosen.
-    """
-    return _read("bagged", test, best_epochs(validation, higher=higher, window=window).tolist())
+    if rule == "gin":
+        epochs = [best_epoch(chosen_on, higher=higher, window=window)] * test.size(0)
+    else:
+        epochs = best_epochs(chosen_on, higher=higher, window=window).tolist()
+    folds = test[range(test.size(0)), epochs].double()
+    known = folds[~folds.isnan()]
+    return Selected(
+        rule=rule,
+        mean=float(known.mean()),
+        std=float(known.std(unbiased=False)) if known.numel() else torch.nan,
+        folds=tuple(folds.tolist()),
+        epochs=tuple(epoch + 1 for epoch in epochs),
+    )
 
 
 def best_epoch(curves: Tensor, *, higher: bool = True, window: int = 1) -> int:
@@ -173,15 +166,3 @@ def mean_over_models(curves: Tensor) -> Tensor:
     out.
     """
     return curves.nanmean(0) if bool(curves.isnan().any()) else curves.mean(0)
-
-
-def _read(rule: str, curves: Tensor, epochs: list[int]) -> Selected:
-    folds = curves[range(curves.size(0)), epochs].double()
-    known = folds[~folds.isnan()]
-    return Selected(
-        rule=rule,
-        mean=float(known.mean()),
-        std=float(known.std(unbiased=False)) if known.numel() else torch.nan,
-        folds=tuple(folds.tolist()),
-        epochs=tuple(epoch + 1 for epoch in epochs),
-    )
