@@ -13,9 +13,8 @@ from lgan.experiment import (
     run_kernel,
     run_network,
     settings_for,
-    variant,
 )
-from lgan.experiment.run import _placed
+from lgan.experiment.run import _placed, variant
 
 
 def _fold(y):

@@ -112,6 +112,8 @@ class SourceOptions:
 class NetworkOptions:
     """How a network is made and trained; what is not given has its usual value."""
 
+    epochs: options.Epochs = None
+    iterations: options.Iterations = None
     batch_size: options.BatchSize = None
     hidden: options.Hidden = None
     layers: options.Layers = None
@@ -127,14 +129,14 @@ class NetworkOptions:
     compress: options.Compress = True
     more: options.Option = None
 
-    def settings(self, model: str, dataset: str, **given: Any) -> "Settings":
+    def settings(self, model: str, dataset: str, *, seed: int) -> "Settings":
         """All settings of a model on a data set."""
         from lgan.experiment import settings_for
 
-        own = vars(self) | {"num_layers": self.layers}
-        own = {name: value for name, value in own.items() if name not in ("layers", "more")}
+        given = vars(self) | {"num_layers": self.layers, "seed": seed} | read_options(self.more)
+        given = {name: value for name, value in given.items() if name not in ("layers", "more")}
         try:
-            return settings_for(model, dataset, **{**own, **given, **read_options(self.more)})
+            return settings_for(model, dataset, **given)
         except (ValueError, TypeError) as error:
             raise typer.BadParameter(str(error)) from error
 

@@ -49,8 +49,6 @@ def cv(
     fair: options.Fair = False,
     bagged: options.Bagged = False,
     bagged_members: options.BaggedMembers = None,
-    epochs: options.Epochs = None,
-    iterations: options.Iterations = None,
     network: NetworkOptions,
     seed: options.Seed = 0,
     seeds: options.Seeds = 1,
@@ -82,7 +80,7 @@ def cv(
     check_fold_count(folds, fair=nested)
     place = choose_device(device)
     name = Path(source).name
-    settings = network.settings(model, name, epochs=epochs, iterations=iterations, seed=seed)
+    settings = network.settings(model, name, seed=seed)
     reading = data.reading(seed=seed, columns=how.columns)
     folder = output_folder(output, f"{name}-{model}", resume=resume, overwrite=overwrite)
 
@@ -169,8 +167,6 @@ def train(
     split: options.Split = None,
     folds: options.Folds = None,
     members: options.Members = 10,
-    epochs: options.Epochs = None,
-    iterations: options.Iterations = None,
     window: options.Window = None,
     network: NetworkOptions,
     seed: options.Seed = 0,
@@ -198,7 +194,7 @@ def train(
     place = choose_device(device)
     name = Path(source).name
     network = replace(network, recipe=network.recipe or "default")
-    settings = network.settings(model, name, epochs=epochs, iterations=iterations, seed=seed)
+    settings = network.settings(model, name, seed=seed)
     reading = data.reading(seed=seed, columns=how.columns)
     resume = resume or restarted()
     folder = output_folder(output, f"{name}-{model}-train", resume=resume, overwrite=overwrite)
@@ -212,11 +208,17 @@ def train(
     if workers is not None:
         raise typer.BadParameter("`--workers` is for `--ray`; on one machine use torchrun.")
 
-    from lgan.experiment import factory, network_spec, stored_model, with_data_options
+    from lgan.experiment import (
+        as_the_network_needs,
+        factory,
+        network_spec,
+        stored_model,
+        with_data_options,
+    )
     from lgan.experiment.training_report import estimate_words
     from lgan.train import train_ensemble
 
-    spec = network_spec(model)
+    network_spec(model)  # a kernel is refused before its data are read
     with joined_processes() as leader:
         found = read_source(settings, source, reading, device=place, window=window)
         union = found.union
@@ -240,9 +242,9 @@ def train(
         ):
             trained = train_ensemble(
                 factory(settings, union), union, members=members, folds=fold,
-                config=settings.training, metric=metric, captured=spec.captured,
-                rows=None if spec.rows is None else spec.rows(found.whole), device=place,
-                output=folder, resume=resume, model=settings.about(), on_epoch=on_epoch,
+                config=settings.training, metric=metric, device=place, output=folder,
+                resume=resume, model=settings.about(), on_epoch=on_epoch,
+                **as_the_network_needs(settings, union),
             )  # fmt: skip
             if not leader:
                 return

@@ -32,8 +32,8 @@ from lgan.estimator.rows import (
 from lgan.experiment import (
     ReadSource,
     Settings,
+    as_the_network_needs,
     factory,
-    network_spec,
     settings_for,
     stored_model,
     with_data_options,
@@ -125,14 +125,8 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _training(self, settings: Settings, source: ReadSource) -> dict[str, Any]:
         """How the members train, beyond their settings."""
-        spec = network_spec(settings.model)
-        return {
-            "members": self.members,
-            "metric": self.metric,
-            "captured": spec.captured,
-            "rows": None if spec.rows is None else spec.rows(source.whole),
-            "device": self._place(),
-        }
+        own = {"members": self.members, "metric": self.metric, "device": self._place()}
+        return own | as_the_network_needs(settings, source.whole)
 
     def _read(
         self, graphs: Any, columns: dict[str, list[Any]], kind: str

@@ -3,12 +3,13 @@
 from lgan.experiment.reading import Reading
 from lgan.experiment.recipes import LARGER, LARGER_FROM, RECIPES, UNLABELLED
 from lgan.experiment.run import (
+    as_the_network_needs,
     factory,
     network_spec,
     record_name,
     run_kernel,
     run_network,
-    variant,
+    run_side_by_side,
     with_data_options,
 )
 from lgan.experiment.settings import Settings, default_options, settings_for
@@ -22,6 +23,7 @@ __all__ = [
     "ReadSource",
     "Reading",
     "Settings",
+    "as_the_network_needs",
     "default_options",
     "factory",
     "network_spec",
@@ -29,8 +31,8 @@ __all__ = [
     "record_name",
     "run_kernel",
     "run_network",
+    "run_side_by_side",
     "settings_for",
     "stored_model",
-    "variant",
     "with_data_options",
 ]

@@ -2,11 +2,11 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,7 @@ from lgan.data.sharded_union import Graphs
 from lgan.experiment.recipes import LARGER_FROM
 from lgan.experiment.settings import Settings
 from lgan.graph import GraphUnion
-from lgan.train import CVResult, OnEpoch, Variant, cross_validate_variants
+from lgan.train import CVResult, Variant, cross_validate_variants
 from lgan.train.run_lock import run_lock
 from lgan.zoo import MODELS, KernelSpec, ModelSpec, NetworkSpec, model_spec
 
@@ -120,13 +120,8 @@ def run_network(
     fold: Tensor,
     *,
     seeds: int = 1,
-    metric: str | None = None,
-    fair: bool = False,
-    bagged: bool | int = False,
-    device: torch.device | None = None,
     output: Path | None = None,
-    resume: bool = False,
-    on_epoch: OnEpoch | None = None,
+    **how: Any,
 ) -> list[CVResult]:
     """Cross-validate a network on a data set from :func:`prepare`, one result a seed.
 
@@ -136,35 +131,35 @@ def run_network(
         fold: The test fold of every graph ``[G]``.
         seeds: Trainings side by side, with the seed of the settings and the next ones. They
             differ in initial weights and dropout and share the batches.
-        metric: Name of the metric, see :func:`lgan.cross_validate`.
-        fair: Also train the models of the rule ``fair``, see :func:`lgan.cross_validate`.
-        bagged: Also train those of the rule ``bagged``, all or so many for every fold.
-        device: Where to train; by default where the data set is.
         output: Folder for states and records: ``result.json``, or ``seed-S.json`` for each seed.
-        resume: Go on from the state there.
-        on_epoch: Called after every epoch.
+        how: Further arguments of :func:`lgan.cross_validate`.
     """
-    spec, first = network_spec(settings.model), settings.training.seed
+    first = settings.training.seed
     each = [settings.with_seed(seed) for seed in range(first, first + seeds)]
-    results = cross_validate_variants(
-        [variant(s, union) for s in each],
-        union,
-        folds=fold,
-        metric=metric,
-        fair=fair,
-        bagged=bagged,
-        captured=spec.captured,
-        rows=None if spec.rows is None else spec.rows(union),
-        device=device,
-        output=output,
-        resume=resume,
-        on_epoch=on_epoch,
-    )
+    results = run_side_by_side(each, union, folds=fold, output=output, **how)
     if output is not None:
         with run_lock(output):
             for one, result in zip(each, results, strict=True):
                 result.save(output / record_name(one.training.seed, seeds))
     return results
+
+
+def run_side_by_side(each: Sequence[Settings], union: GraphUnion, **how: Any) -> list[CVResult]:
+    """Cross-validate networks whose settings have one shape, all in one program; see
+    :func:`lgan.train.cross_validate_variants`.
+    """
+    variants = [variant(settings, union) for settings in each]
+    return cross_validate_variants(variants, union, **as_the_network_needs(each[0], union), **how)
+
+
+def as_the_network_needs(settings: Settings, union: Graphs) -> dict[str, Any]:
+    """Arguments of a training that the network decides: whether its steps can be captured, and the
+    rows of its largest activations.
+    """
+    spec = network_spec(settings.model)
+    # Networks that count rows of their own refuse shards.
+    rows = None if spec.rows is None else spec.rows(cast(GraphUnion, union))
+    return {"captured": spec.captured, "rows": rows}
 
 
 def record_name(seed: int | str, seeds: int) -> str:

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from lgan.experiment import Reading, Settings, network_spec, prepare, settings_for, variant
+from lgan.experiment import Reading, Settings, prepare, run_side_by_side, settings_for
 from lgan.sweep.trial import Outcome
 from lgan.task import METRICS, Metric
-from lgan.train import Curves, CVResult, cross_validate_variants, over_seeds
+from lgan.train import Curves, CVResult, over_seeds
 
 T = TypeVar("T")
 
@@ -96,15 +96,12 @@ def evaluate(batch: Batch) -> list[Outcome]:
         folds = batch.folds if isinstance(batch.folds, int) else torch.tensor(batch.folds)
         number = folds if isinstance(folds, int) else int(folds.max()) + 1
         watch = _Watch(batch, number, settings[0].training.epochs)
-        spec = network_spec(batch.model)
-        results = cross_validate_variants(
-            [variant(s, union) for s in settings],
+        results = run_side_by_side(
+            settings,
             union,
             folds=folds,
             metric=batch.metric,
             fair=batch.objective == "fair",
-            captured=spec.captured,
-            rows=None if spec.rows is None else spec.rows(union),
             stop_if_not_finite=False,
             on_epoch=watch,
         )
