@@ -43,26 +43,22 @@ class Head:
     metric: str = "accuracy"
     asked: dict[str, Any] = field(default_factory=dict)
 
-    def check_same(self, before: dict[str, Any], where: str) -> None:
+    def check_same(self, before: "Head", where: str) -> None:
         """Refuse to go on with another search than the one begun."""
-        now = _flat(json.loads(json.dumps(asdict(self))))
-        # Early records name neither seeds nor metric, and published folds by their folder alone.
-        split = Head.split if str(before["folds"]).isdigit() else f"published:{before['folds']}"
-        usual = {"seeds": Head.seeds, "split": split, "metric": Head.metric, "asked": {}}
-        before = _flat({**usual, **before})
-        names = dict.fromkeys([*now, *before])
-        changed = [name for name in names if before.get(name) != now.get(name)]
+        now, then = self._flat(), before._flat()
+        names = dict.fromkeys([*now, *then])
+        changed = [name for name in names if then.get(name) != now.get(name)]
         if changed:
-            listed = "; ".join(f"{name}: {before.get(name)} → {now.get(name)}" for name in changed)
+            listed = "; ".join(f"{name}: {then.get(name)} → {now.get(name)}" for name in changed)
             raise ValueError(
                 f"The search in {where} was begun with other settings: {listed}. "
                 "Go on with the same, or give the new one another `--name`."
             )
 
-
-def _flat(head: dict[str, Any]) -> dict[str, Any]:
-    own = {name: head.get(name) for name in Head.__dataclass_fields__ if name != "fixed"}
-    return {**own, **head["fixed"]}
+    def _flat(self) -> dict[str, Any]:
+        plain = json.loads(json.dumps(asdict(self)))
+        fixed = plain.pop("fixed")
+        return {**plain, **fixed}
 
 
 @dataclass(frozen=True)
@@ -81,12 +77,9 @@ class SweepRecord:
 
     @property
     def winner(self) -> Trial | None:
-        """The finished trial with the best objective, the first of equals.
-
-        Means of the same numbers in another order differ in the last bit: such trials are equal.
-        """
+        """The finished trial with the best objective, the first of equals."""
         done = [trial for trial in self.trials if trial.value is not None]
-        return max(done, key=lambda trial: round(trial.score, 12), default=None)
+        return max(done, key=lambda trial: trial.score, default=None)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, with the winner and the counts beside the trials they come from."""
@@ -111,9 +104,11 @@ class SweepRecord:
                 f"Expected a search record of format {FORMAT}, got {plain.get('format')}. "
                 "Read it with the version of lgan that wrote it, or search again."
             )
-        head = Head(**{name: plain[name] for name in Head.__dataclass_fields__ if name in plain})
+        told = {name: plain[name] for name in Head.__dataclass_fields__ if name in plain}
+        if not str(told["folds"]).isdigit():  # early records name published folds by these alone
+            told.setdefault("split", f"published:{told['folds']}")
         trials = [Trial.from_json(trial) for trial in plain["trials"]]
-        return SweepRecord(head, trials, plain["environment"])
+        return SweepRecord(Head(**told), trials, plain["environment"])
 
     def save(self, path: Path | str) -> None:
         """Write the record, whole or not at all."""

@@ -42,9 +42,9 @@ class Study:
         self._environment = environment or {}
         self._trials: dict[int, Trial] = {}
         if self.path.exists():
-            plain = json.loads(self.path.read_text())
-            self._trials = {t.number: t for t in SweepRecord.from_json(plain).trials}
-            head.check_same(plain, str(self.path))
+            before = SweepRecord.load(self.path)
+            self._trials = {trial.number: trial for trial in before.trials}
+            head.check_same(before.head, str(self.path))
 
     def propose(self, size: int) -> list[Trial]:
         """New trials of one shape, at most ``size``; none where the space is exhausted."""

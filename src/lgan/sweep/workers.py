@@ -6,12 +6,13 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
 from multiprocessing import get_context
 from typing import Any
 
 import torch
 
-from lgan._optional import require
+from lgan.data.ray_tasks import ray_cluster
 from lgan.sweep.evaluate import Batch, evaluate
 from lgan.sweep.trial import Outcome
 
@@ -134,10 +135,8 @@ class RayCluster(Workers):
     def __init__(
         self, address: str, slots: int | None = None, gpus: int = 0, run: Evaluate = evaluate
     ) -> None:
-        self._ray = require("ray")
-        self._connected = not self._ray.is_initialized()
-        if self._connected:
-            self._ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+        self._connection = ExitStack()
+        self._ray = self._connection.enter_context(ray_cluster(address))
         have = self._ray.cluster_resources()
         self.slots = slots or max(1, int(have.get("GPU" if gpus else "CPU", 1)))
         # Batches whose worker died are submitted again by the search, which counts how often.
@@ -165,5 +164,4 @@ class RayCluster(Workers):
         """Stop what still runs and leave the cluster."""
         for task in self._running:
             self._ray.cancel(task, force=True)
-        if self._connected:
-            self._ray.shutdown()
+        self._connection.close()
