@@ -31,9 +31,9 @@ def head() -> Callable[..., Head]:
 
 
 @pytest.fixture
-def batch() -> Batch:
+def batch(head: Callable[..., Head]) -> Batch:
     """The data of that search."""
-    return Batch("lgan", "triangles", [], fixed=FIXED, folds=2)
+    return Batch(head(), "triangles", [], folds=2)
 
 
 @pytest.fixture(params=["random", "grid", "tpe"])

@@ -13,10 +13,16 @@ from lgan.task import METRICS
 PARAMS = [{"hidden": 4, "lr": 0.01, "dropout": 0.5}, {"hidden": 4, "lr": 0.003, "dropout": 0.0}]
 
 
+def _evaluated(batch, **changed):
+    """The outcomes of a batch whose search, or which itself, differs in some fields."""
+    own = {name: changed.pop(name) for name in ("params", "folds", "medians") if name in changed}
+    return evaluate(replace(batch, head=replace(batch.head, **changed), **own))
+
+
 def test_a_trial_in_a_batch_gives_what_it_gives_alone(batch):
-    together = evaluate(replace(batch, params=PARAMS))
+    together = _evaluated(batch, params=PARAMS)
     for params, outcome in zip(PARAMS, together, strict=True):
-        settings = settings_for("lgan", "triangles", **batch.fixed, **params)
+        settings = settings_for("lgan", "triangles", **batch.head.fixed, **params)
         union = prepare(settings)
         [alone] = run_network(settings, union, drawn_folds("triangles", union.y, 2, seed=0))
         assert outcome.state == "done"
@@ -26,9 +32,9 @@ def test_a_trial_in_a_batch_gives_what_it_gives_alone(batch):
 
 
 def test_the_objective_of_a_trial_is_the_mean_of_its_seeds(batch):
-    fixed = {**batch.fixed, "hidden": 4, "epochs": 8, "iterations": 4}
+    fixed = {**batch.head.fixed, "hidden": 4, "epochs": 8, "iterations": 4}
     params = [{"lr": 0.01}, {"lr": 1e-6}]
-    outcomes = evaluate(replace(batch, params=params, fixed=fixed, seed=3, seeds=2))
+    outcomes = _evaluated(batch, params=params, fixed=fixed, seed=3, seeds=2)
     for own, outcome in zip(params, outcomes, strict=True):
         settings = settings_for("lgan", "triangles", **fixed, **own, seed=3)
         union = prepare(settings, reading=Reading(seed=3))
@@ -49,9 +55,8 @@ def _best(result, epochs):
 
 @pytest.mark.parametrize("seeds", [1, 2])
 def test_the_objective_fair_is_read_on_the_inner_hold_out(batch, seeds):
-    fair = replace(batch, params=PARAMS[:1], objective="fair", folds=3, seeds=seeds)
-    [outcome] = evaluate(fair)
-    settings = settings_for("lgan", "triangles", **batch.fixed, **PARAMS[0])
+    [outcome] = _evaluated(batch, params=PARAMS[:1], objective="fair", folds=3, seeds=seeds)
+    settings = settings_for("lgan", "triangles", **batch.head.fixed, **PARAMS[0])
     union = prepare(settings)
     fold = drawn_folds("triangles", union.y, 3, seed=0)
     alone = run_network(settings, union, fold, seeds=seeds, fair=True)
@@ -63,19 +68,19 @@ def test_the_objective_fair_is_read_on_the_inner_hold_out(batch, seeds):
 
 @pytest.mark.parametrize("seeds", [1, 2])
 def test_a_batch_is_stopped_where_all_its_trials_are_below_the_median(batch, seeds):
-    outcomes = evaluate(replace(batch, params=PARAMS, seeds=seeds, medians={1: 1.1}))
+    outcomes = _evaluated(batch, params=PARAMS, seeds=seeds, medians={1: 1.1})
     assert [outcome.state for outcome in outcomes] == ["pruned", "pruned"]
     assert all(set(outcome.progress) == {1} for outcome in outcomes)
 
 
 def test_a_batch_goes_on_where_one_of_its_trials_is_not(batch):
-    [outcome] = evaluate(replace(batch, params=PARAMS[:1], medians={1: 0.0}))
+    [outcome] = _evaluated(batch, params=PARAMS[:1], medians={1: 0.0})
     assert outcome.state == "done"
 
 
 @pytest.mark.parametrize("seeds", [1, 2])
 def test_settings_that_do_not_work_are_an_outcome(batch, seeds):
-    outcomes = evaluate(replace(batch, params=PARAMS, seeds=seeds, folds=1000))
+    outcomes = _evaluated(batch, params=PARAMS, seeds=seeds, folds=1000)
     assert [outcome.state for outcome in outcomes] == ["failed", "failed"]
     assert "Choose fewer folds" in outcomes[0].message
 
@@ -105,7 +110,7 @@ def test_of_an_error_less_is_better():
 
 def test_a_trial_that_diverges_fails_alone(batch):
     params = [{**PARAMS[0], "lr": 1e30}, {**PARAMS[0], "lr": 0.01}]
-    wild, tame = evaluate(replace(batch, params=params, fixed={**batch.fixed, "epochs": 30}))
+    wild, tame = _evaluated(batch, params=params, fixed={**batch.head.fixed, "epochs": 30})
     assert (wild.state, tame.state) == ("failed", "done")
     assert "no longer finite" in wild.message
 

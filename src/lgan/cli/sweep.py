@@ -157,10 +157,8 @@ def sweep(
     )  # fmt: skip
     root = Path(data.root).absolute()
     shared = Batch(
-        model=model, source=_whole(source), params=[], fixed=fixed, objective=objective,
-        folds=fold.tolist(), metric=measured, seed=seed, seeds=seeds, device=str(place),
-        reading=replace(reading, root=str(root)),
-    )  # fmt: skip
+        head, _whole(source), [], fold.tolist(), str(place), replace(reading, root=str(root))
+    )
     with _alone(record), _watched(head, trials) as watch:
         if overwrite:
             record.unlink(missing_ok=True)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from lgan.experiment import Reading, Settings, prepare, run_side_by_side, settings_for
+from lgan.sweep.record import Head
 from lgan.sweep.trial import Outcome
 from lgan.task import METRICS, Metric
 from lgan.train import Curves, CVResult, over_seeds
@@ -23,31 +24,20 @@ class Batch:
     """What a worker needs to know, in plain values.
 
     Attributes:
-        model: Name of the model.
+        head: What the search is about.
         source: Name or path of the data set.
         params: Settings of every trial; those that change shapes agree.
-        fixed: Settings that all trials share.
-        objective: ``gin`` or ``fair``.
         folds: Number of stratified folds, or the test fold of every graph.
-        metric: Name of the metric, see :func:`lgan.cross_validate`.
-        seed: Seed of folds, weights and batches.
-        seeds: Trainings of every trial, side by side; its objective is their mean. They differ in
-            initial weights and dropout and share the batches.
         device: Where to compute.
-        reading: What is said of the source beyond its name; its seed is that of the batch.
+        reading: What is said of the source beyond its name; its seed is that of the search.
         medians: By number of epochs, the value that finished trials reached half the time: where
             all trials of the batch are below, it is stopped.
     """
 
-    model: str
+    head: Head
     source: str
     params: list[dict[str, Any]]
-    fixed: dict[str, Any] = field(default_factory=dict)
-    objective: str = "gin"
     folds: int | list[int] = 10
-    metric: str | None = None
-    seed: int = 0
-    seeds: int = 1
     device: str = "cpu"
     reading: Reading = field(default_factory=Reading)
     medians: dict[int, float] = field(default_factory=dict)
@@ -61,8 +51,8 @@ class _Watch:
     """The objective of every trial so far, and whether to go on."""
 
     def __init__(self, batch: Batch, folds: int, epochs: int) -> None:
-        self.trials, self.seeds, self.folds = len(batch.params), batch.seeds, folds
-        self.fair, self.medians = batch.objective == "fair", batch.medians
+        self.trials, self.seeds, self.folds = len(batch.params), batch.head.seeds, folds
+        self.fair, self.medians = batch.head.objective == "fair", batch.medians
         self.at = checkpoints(epochs)
         self.progress: list[dict[int, float]] = [{} for _ in batch.params]
 
@@ -86,12 +76,12 @@ def evaluate(batch: Batch) -> list[Outcome]:
     What goes wrong with these settings (memory, a set the model cannot do) is an outcome, so that
     a search goes on; what goes wrong with the machine is not.
     """
-    begin = time.perf_counter()
-    seeds = range(batch.seed, batch.seed + batch.seeds)
+    begin, head = time.perf_counter(), batch.head
+    seeds = range(head.seed, head.seed + head.seeds)
     settings = [_settings(batch, params, seed) for params in batch.params for seed in seeds]
     watch: _Watch | None = None
     try:
-        reading = replace(batch.reading, seed=batch.seed)
+        reading = replace(batch.reading, seed=head.seed)
         union = prepare(settings[0], batch.source, reading, device=batch.device)
         folds = batch.folds if isinstance(batch.folds, int) else torch.tensor(batch.folds)
         number = folds if isinstance(folds, int) else int(folds.max()) + 1
@@ -100,8 +90,8 @@ def evaluate(batch: Batch) -> list[Outcome]:
             settings,
             union,
             folds=folds,
-            metric=batch.metric,
-            fair=batch.objective == "fair",
+            metric=head.metric,
+            fair=head.objective == "fair",
             stop_if_not_finite=False,
             on_epoch=watch,
         )
@@ -116,8 +106,8 @@ def evaluate(batch: Batch) -> list[Outcome]:
         seconds = time.perf_counter() - begin
         return [Outcome("failed", message=str(error), seconds=seconds) for _ in batch.params]
     seconds = time.perf_counter() - begin
-    trials = zip(_batched(results, batch.seeds), watch.progress, strict=True)
-    return [_outcome(each, progress, batch.objective, seconds) for each, progress in trials]
+    trials = zip(_batched(results, head.seeds), watch.progress, strict=True)
+    return [_outcome(each, progress, head.objective, seconds) for each, progress in trials]
 
 
 def checkpoints(epochs: int) -> list[int]:
@@ -131,7 +121,8 @@ def checkpoints(epochs: int) -> list[int]:
 
 
 def _settings(batch: Batch, params: Mapping[str, Any], seed: int) -> Settings:
-    settings = settings_for(batch.model, Path(batch.source).name, **{**batch.fixed, **params})
+    given = {**batch.head.fixed, **params}
+    settings = settings_for(batch.head.model, Path(batch.source).name, **given)
     return settings.with_seed(seed)
 
 

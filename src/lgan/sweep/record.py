@@ -25,9 +25,10 @@ class Head:
         split: How folds are made; see :class:`lgan.data.Split`.
         metric: Name of the metric that the objective is a mean of.
         asked: What was said of the source beyond its name, by option.
-        seed: Seed of folds, weights and proposals.
+        seed: Seed of folds, weights, batches and proposals.
         sampler: ``random``, ``grid`` or ``tpe``.
-        seeds: Trainings of every trial, whose mean is its objective.
+        seeds: Trainings of every trial, side by side, whose mean is its objective. They differ in
+            initial weights and dropout and share the batches.
     """
 
     model: str
