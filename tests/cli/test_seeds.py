@@ -64,13 +64,6 @@ def test_a_used_folder_is_kept_unless_told_otherwise(lgan, tmp_path):
     assert list(_records(out)) == ["result.json"]
 
 
-def test_resuming_with_another_number_of_seeds_is_refused(lgan):
-    assert lgan(*CV, "--seeds", 2, "--output", "out").code == 0
-    ran = lgan(*CV, "--seeds", 3, "--output", "out", "--resume")
-    assert ran.code == 1
-    assert "seed [0, 1] → [0, 1, 2]" in ran.err
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -194,14 +194,6 @@ def test_output_that_cannot_be_a_folder_is_bad_usage(command, lgan, tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")
-def test_output_in_a_read_only_folder_is_bad_usage(lgan, tmp_path):
-    (tmp_path / "locked").mkdir(mode=0o500)
-    ran = lgan("cv", "triangles", *QUICK, "--output", "locked/out")
-    assert ran.code == 2
-    assert "may not be written to" in ran.err
-
-
 def test_read_only_output_is_bad_usage_for_everyone(lgan, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_: False)  # what a user who is not root meets
     ran = lgan("cv", "triangles", *QUICK, "--output", "out")
@@ -240,6 +232,7 @@ def test_folder_with_a_run_is_kept_unless_told_otherwise(command, lgan, tmp_path
         (["--features", "degree"], "node features 1 →"),
         (["--folds", 4], "folds "),
         (["--set", "norm=layer"], "model norm batch → layer"),
+        (["--seeds", 2], "with other settings: seed 0 → [0, 1]"),
     ],
 )
 def test_resuming_with_other_options_names_them(arguments, message, lgan):
@@ -247,13 +240,6 @@ def test_resuming_with_other_options_names_them(arguments, message, lgan):
     ran = lgan("cv", "triangles", *QUICK, "--output", "out", "--resume", *arguments)
     assert ran.code == 1
     assert message in ran.err
-
-
-def test_resuming_with_other_seeds_names_them(lgan):
-    assert lgan("cv", "triangles", *QUICK, "--output", "out").code == 0
-    ran = lgan("cv", "triangles", *QUICK, "--output", "out", "--resume", "--seeds", 2)
-    assert ran.code == 1
-    assert "with other settings: seed 0 → [0, 1]" in ran.err
 
 
 def test_resuming_nothing_says_that_a_new_run_begins(lgan):
@@ -444,19 +430,13 @@ def test_predict_shows_a_table(trained, lgan):
     assert "on the rows it was not trained on: accuracy" in told
 
 
-@pytest.mark.parametrize(
-    ("dataset", "difference"),
-    [
-        ("csl", "has other features: 'csl label 0' in place of 'triangles label 0'"),
-        # as many features and classes, which mean something else
-        ("motifs-ba", "has other features: 'motifs-ba label 0' in place of 'triangles label 0'"),
-    ],
-)
-def test_predict_on_a_set_that_means_something_else_fails(dataset, difference, trained, lgan):
-    ran = lgan("predict", trained, dataset, "--json")
+def test_predict_on_a_set_that_means_something_else_fails(trained, lgan):
+    ran = lgan("predict", trained, "motifs-ba", "--json")  # as many features and classes
     assert ran.code == 1
-    assert ran.json["error"].startswith("The model was trained on triangles")
-    assert f"The model was trained on triangles, but {dataset} {difference}" in ran.err
+    difference = "has other features: 'motifs-ba label 0' in place of 'triangles label 0'"
+    said = f"The model was trained on triangles, but motifs-ba {difference}"
+    assert ran.json["error"].startswith(said)
+    assert said in ran.err
 
 
 @pytest.mark.data

@@ -1,5 +1,3 @@
-import csv
-
 import pytest
 
 from lgan.predictor.prediction_rows import PredictionRows, predicted_columns
@@ -76,18 +74,3 @@ def test_columns_of_every_task():
     ]  # fmt: skip
     several = predicted_columns(Task("multilabel", ("a", "b"), ("0", "1")))
     assert several[:3] == ["a_predicted", "a_probability_0", "a_probability_1"]
-
-
-def test_a_written_table_is_read_back_by_others(binary, tmp_path):
-    found, rows = _rows(binary, ["CCO"])
-    path = tmp_path / "p.csv"
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, found.columns)
-        writer.writeheader()
-        writer.writerows(rows)
-    with path.open() as file:
-        [back] = csv.DictReader(file)
-    assert back["smiles"] == "CCO"
-    assert float(back["active_probability_yes"]) + float(back["active_probability_no"]) == (
-        pytest.approx(1, abs=1e-5)
-    )

@@ -104,18 +104,16 @@ class PredictionRows:
             )
         if on_error not in ("skip", "raise"):
             raise ValueError(f"`on_error` must be 'skip' or 'raise', got {on_error!r}.")
-        found = PredictionRows(predictor, [], iter(()))
-        tell = progress or (lambda _: None)
         if isinstance(source, str | os.PathLike) and is_table(Path(source)):
             table = open_table(Path(source))
             return PredictionRows.of_blocks(
                 predictor, table, table.blocks(block), smiles_column=smiles_column,
                 on_error=on_error, progress=progress, nearest=nearest,
             )  # fmt: skip
-        found.nearest = nearest
         raw = read_with_targets(predictor, source, smiles_column=smiles_column, **reading)
         cells = _cells(source, raw)
-        found.rows = found._all(raw, cells, on_error, tell, block)
+        found = PredictionRows(predictor, [], iter(()), nearest=nearest)
+        found.rows = found._all(raw, cells, on_error, progress, block)
         found.columns = _renamed(list(cells), predictor.task) + found._own
         return found
 
@@ -133,13 +131,9 @@ class PredictionRows:
         """Predict some blocks of a table of molecules; see `of`."""
         features = _features(predictor, table.path)
         structures = choose_structures(table.names, smiles_column)
-        found, tell = PredictionRows(predictor, [], iter(())), progress or (lambda _: None)
-        found.nearest = nearest
+        found = PredictionRows(predictor, [], iter(()), nearest=nearest)
         found.columns = _renamed(table.names, predictor.task) + found._own
-        read = molecules_of_blocks(blocks, structures, features)
-        found.rows = found._streamed(
-            read, features, structures, table.rows, table.path.name, on_error, tell
-        )
+        found.rows = found._streamed(table, blocks, features, structures, on_error, progress)
         return found
 
     @staticmethod
@@ -159,8 +153,7 @@ class PredictionRows:
         """
         names = _renamed(list(cells), predictor.task) + predicted_columns(predictor.task)
         found = PredictionRows(predictor, names, iter(()))
-        count = raw.num_graphs + len(raw.errors)
-        return list(found._rows(raw, cells, count, "skip", 0, members))
+        return list(found._rows(raw, cells, "skip", 0, members))
 
     def written(self, path: Path) -> Iterator[Row]:
         """The rows, each after it was written to a CSV file, which is there when all are."""
@@ -192,39 +185,40 @@ class PredictionRows:
 
     def _streamed(
         self,
-        blocks: Iterator[Any],
+        table: Table,
+        blocks: Iterable[TableBlock],
         features: MoleculeFeatures,
-        cell: str,
-        total: int,
-        name: str,
+        structures: str,
         on_error: str,
-        tell: Callable[[float], None],
+        progress: Callable[[float], None] | None,
     ) -> Iterator[Row]:
-        done = 0
-        for block, molecules in blocks:
+        done, targets, graphs = 0, self.predictor.task.targets, self.predictor.encoder.graphs
+        targets = targets if set(targets) <= set(table.names) else ()
+        # What features of whole graphs come from, as far as it is there.
+        told = [] if graphs is None else [name for name in graphs.columns if name in table.names]
+        for block, molecules in molecules_of_blocks(blocks, structures, features):
             rows = molecules.rows.tolist()
-
-            def of_graphs(names: Iterable[str], block: Any = block, rows: Any = rows) -> Any:
-                return {key: [block.columns[key][row] for row in rows] for key in names}
-
+            read = (*targets, *told, structures)
+            cells = {name: [block.columns[name][row] for row in rows] for name in read}
             raw = molecule_graphs(
                 molecules,
                 features,
-                name=name,
-                targets=of_graphs(self._targets(block.columns)),
-                columns=of_graphs(self._told(block.columns)),
-                structures=of_graphs([cell])[cell],
+                name=table.path.name,
+                targets={name: cells[name] for name in targets},
+                columns={name: cells[name] for name in told},
+                structures=cells[structures],
             )
-            yield from self._rows(raw, block.columns, len(block), on_error, block.first)
+            yield from self._rows(raw, block.columns, on_error, block.first)
             done += len(block)
-            tell(min(1.0, done / max(total, 1)))
+            if progress is not None:
+                progress(min(1.0, done / max(table.rows, 1)))
 
     def _all(
         self,
         raw: RawGraphs,
         cells: Mapping[str, Sequence[Any]],
         on_error: str,
-        tell: Callable[[float], None],
+        progress: Callable[[float], None] | None,
         block: int,
     ) -> Iterator[Row]:
         count = raw.num_graphs + len(raw.errors)
@@ -234,8 +228,9 @@ class PredictionRows:
             errors = tuple((row - first, why) for row, why in raw.errors if first <= row < last)
             part = replace(part, rows=part.rows - first, errors=errors)
             own = {name: column[first:last] for name, column in cells.items()}
-            yield from self._rows(part, own, last - first, on_error, first)
-            tell(last / count)
+            yield from self._rows(part, own, on_error, first)
+            if progress is not None:
+                progress(last / count)
 
     @property
     def _own(self) -> list[str]:
@@ -255,20 +250,10 @@ class PredictionRows:
             rows.append(row)
         return rows
 
-    def _targets(self, columns: Mapping[str, Sequence[Any]]) -> tuple[str, ...]:
-        wanted = self.predictor.task.targets
-        return wanted if all(target in columns for target in wanted) else ()
-
-    def _told(self, columns: Mapping[str, Sequence[Any]]) -> list[str]:
-        """The columns there are that features of whole graphs come from."""
-        graphs = self.predictor.encoder.graphs
-        return [] if graphs is None else [name for name in graphs.columns if name in columns]
-
     def _rows(
         self,
         raw: RawGraphs,
         cells: Mapping[str, Sequence[Any]],
-        count: int,
         on_error: str,
         first: int,
         members: Tensor | None = None,
@@ -297,10 +282,10 @@ class PredictionRows:
         near = self._near(raw) if self.nearest and raw.num_graphs else [{}] * raw.num_graphs
         names = self.columns[: len(self.columns) - len(self._own)]
         blank = dict.fromkeys(self._own, "")
-        for row in range(count):
+        for row in range(raw.num_graphs + len(reasons)):
             given = {new: cells[old][row] for old, new in zip(cells, names, strict=True)}
             if row not in place:
-                yield {**given, **blank, "error": reasons.get(row, "no graph")}
+                yield {**given, **blank, "error": reasons[row]}
                 continue
             graph = place[row]
             also = {"seen": "yes" if seen[graph] else "", **near[graph]}
