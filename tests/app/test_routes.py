@@ -8,6 +8,7 @@ import networkx as nx
 import pytest
 
 from lgan.app.answers import explained
+from lgan.app.batches import Batch, Batches
 from lgan.predictor.prediction_rows import PredictionRows, predicted_columns
 
 NITROBENZENE = "c1ccccc1[N+](=O)[O-]"
@@ -29,6 +30,18 @@ def predicted_file(client, content, kind):
     assert answer.status_code == 202, answer.text
     told = events(client.get(f"/api/batches/{answer.json()['id']}/events").text)
     return told[-1]
+
+
+def test_the_end_of_a_file_is_told_where_it_comes_while_its_state_is(client, monkeypatch, tmp_path):
+    class Ending(Batch):
+        def to_json(self):
+            told, self.state = super().to_json(), "done"
+            return told
+
+    batch = Ending("x", tmp_path, 0, [], state="running")
+    monkeypatch.setattr(Batches, "find", lambda *_: batch)
+    told = events(client.get("/api/batches/x/events").text)
+    assert [each["state"] for each in told] == ["running", "done"]
 
 
 def test_rows_are_those_of_lgan_predict(client, predictor):

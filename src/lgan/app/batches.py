@@ -180,7 +180,8 @@ class Batches:
         try:
             self._predict(batch)
         except Exception as error:  # whatever it is, the page must be told
-            batch.state, batch.error = "failed", _words(error, batch.path)
+            batch.error = _words(error, batch.path)
+            batch.state = "failed"  # last: whoever sees it finds the words
         batch.path.unlink(missing_ok=True)
 
     def _predict(self, batch: Batch) -> None:

@@ -183,11 +183,12 @@ class Page:
         async def events() -> AsyncIterator[str]:
             last = ""
             while True:
+                over = batch.over  # before it is told: the end may come while it is
                 told = json.dumps(batch.to_json())
                 if told != last:
                     yield f"event: progress\ndata: {told}\n\n"
                     last = told
-                if batch.over:
+                if over:
                     return
                 await asyncio.sleep(LOOK)
 
