@@ -21,8 +21,6 @@ from lgan.explain import (
     molecule_from_graph,
 )
 from lgan.explain.atoms import MoleculeSpec
-from lgan.explain.methods import DEFAULT
-from lgan.explain.question import Over
 
 if TYPE_CHECKING:
     from lgan.predictor.predictor import Predictor
@@ -36,10 +34,7 @@ def explain_graphs(
     *,
     target: int | str | None = None,
     against: int | str | None = None,
-    method: str = DEFAULT,
-    over: Over = "edges",
     fragments: str | None = None,
-    recount: bool = False,
     **asked: Any,
 ) -> list[Attribution]:
     """Explanations of graphs that :meth:`Predictor.read` gave, nodes in their order there.
@@ -49,13 +44,9 @@ def explain_graphs(
         raw: The graphs.
         target: Class, or the target of several, by name or number; the predicted class by default.
         against: The class it is compared with, by name or number; all others by default.
-        method: Name of the method.
-        over: What is taken away.
         fragments: Kind of fragments, see :func:`lgan.attribute` and
             :func:`lgan.explain.molecule_fragments`; by default the groups of molecules.
-        recount: Tell atoms that lost a neighbour so. On the development suite scores by which the
-            other features, and this one, stay as they are find known groups better.
-        asked: Other options of :func:`lgan.attribute`.
+        asked: ``method``, ``over`` and other options of :func:`lgan.attribute`.
     """
     if raw.num_graphs == 0:
         return []
@@ -64,12 +55,9 @@ def explain_graphs(
         predictor.union(raw, compress=False),
         None if target is None else explained_output_of(predictor, target),
         against=None if against is None else explained_output_of(predictor, against),
-        method=method,
-        over=over,
         fragments=_fragments(raw, fragments),
         task=predictor.task,
         scale=predictor.scale,
-        degrees=predictor.encoder.with_degrees if recount else None,
         **asked,
     )
     if not asked.get("features"):

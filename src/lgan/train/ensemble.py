@@ -171,7 +171,6 @@ def train_ensembles(
     members: int = 10,
     config: TrainConfig | None = None,
     metric: str | None = None,
-    graph_weight: Tensor | None = None,
     captured: bool = True,
     rows: Tensor | None = None,
     device: torch.device | None = None,
@@ -205,8 +204,7 @@ def train_ensembles(
         stacked, curves = train_together(
             union, [Variant(factory, drawn)] * len(some),
             [replace(job, variant=i) for i, jobs in enumerate(some) for job in jobs],
-            groups=groups, metric=metric, graph_weight=graph_weight, captured=captured,
-            device=device, keep_selected=True,
+            groups=groups, metric=metric, captured=captured, device=device, keep_selected=True,
         )  # fmt: skip
         for i, jobs in enumerate(some):
             own = slice(i * members, (i + 1) * members)
