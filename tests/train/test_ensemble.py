@@ -22,9 +22,7 @@ CONFIG = TrainConfig(epochs=6, iterations=3, batch_size=16, seed=2, lr=0.03)
 def _choose(test: torch.Tensor, window: int) -> int:
     mean = test.mean(0).tolist()
     smooth = [np.mean(mean[max(0, e - window + 1) : e + 1]).round(12) for e in range(len(mean))]
-    return (
-        max(e for e, value in enumerate(smooth) if value == max(smooth)) + 1
-    )  # the last of equals
+    return max(e for e, value in enumerate(smooth) if value == max(smooth)) + 1
 
 
 @pytest.mark.usefixtures("float64")

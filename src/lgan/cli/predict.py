@@ -199,7 +199,6 @@ def _written(found: "PredictionRows", output: Path | None, *, keep_all: bool) ->
     for row in found.rows if output is None else found.written(output):
         if keep_all or len(kept) < SHOWN_ROWS:
             kept.append(row)
-        found.count += 1
     return kept
 
 

@@ -52,7 +52,7 @@ class PredictionRows:
         rows: The rows; they are computed as they are read, in bounded memory.
         failed: Rows without a prediction so far.
         known: Rows so far that the model was trained on.
-        count: Rows that were read so far, by whoever reads them.
+        count: Rows so far.
         unseen: How often values occurred so far that the model was not trained on, by column.
         truth: Targets of the rows, block by block, where the source has their columns.
         answers: What the model said of these rows.
@@ -271,6 +271,7 @@ class PredictionRows:
         answers, seen = self.predictor.joint(members), known.tolist()
         for column, words in self.predictor.encoder.unseen(raw).items():
             self.unseen.setdefault(column, Counter()).update(words)
+        self.count += raw.num_graphs + len(reasons)
         self.failed += len(reasons)
         self.known += sum(seen)
         if raw.targets and raw.num_graphs:

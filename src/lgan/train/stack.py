@@ -55,9 +55,14 @@ def model_view(together: nn.Module, index: int | slice) -> nn.Module:
     return alone.eval().requires_grad_(False)
 
 
-def drawn(factory: Callable[[], nn.Module], seed: int) -> nn.Module:
-    """A model drawn with a seed; the global generator is left alone."""
-    return _under(seed, factory)
+def drawn(draw: Callable[[], T], seed: int) -> T:
+    """What is drawn with a seed, a model for example; the global generator is left alone."""
+    with torch.random.fork_rng(devices=[]):
+        # `torch.manual_seed` also notes a call, with its stack, for every kind of device.
+        torch.default_generator.manual_seed(seed)
+        if torch.cuda.is_initialized():
+            torch.cuda.manual_seed_all(seed)
+        return draw()
 
 
 def drawn_together(factories: Sequence[Callable[[], nn.Module]], seeds: Sequence[int]) -> nn.Module:
@@ -100,22 +105,12 @@ def _states(
     yield state
     for number, seed in enumerate(seeds[1:]):
         if reset is not None:
-            _under(seed, reset)
+            drawn(reset, seed)
         if number == 0 or reset is None:
             built = drawn(factory, seed).state_dict()
             if any(not torch.equal(state[name], built[name]) for name in built):
                 reset = None
         yield state if reset is not None else built
-
-
-def _under(seed: int, act: Callable[[], T]) -> T:
-    """What is done under a seed; the global generator is left alone."""
-    with torch.random.fork_rng(devices=[]):
-        # `torch.manual_seed` also notes a call, with its stack, for every kind of device.
-        torch.default_generator.manual_seed(seed)
-        if torch.cuda.is_initialized():
-            torch.cuda.manual_seed_all(seed)
-        return act()
 
 
 def _assign(module: nn.Module, name: str, value: Tensor) -> None:
