@@ -111,11 +111,7 @@ class Batches:
         try:
             batch = self._looked_at(path)
         except (ValueError, TypeError, OSError) as error:
-            path.unlink(missing_ok=True)
             raise RefusedError(422, _words(error, path)) from error
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
         with self._lock:
             self._kept[batch.id] = batch
             over = [one for one in self._kept.values() if one.over]

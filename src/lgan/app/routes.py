@@ -160,10 +160,10 @@ class Page:
                     request, self.limits.file_bytes, self.limits.body_seconds
                 ):
                     file.write(part)
+            batch = await asyncio.to_thread(self.batches.add, path)
         except BaseException:
             path.unlink(missing_ok=True)
             raise
-        batch = await asyncio.to_thread(self.batches.add, path)
         return JSONResponse(batch.to_json(), 202)
 
     async def tell_batch(self, request: Request) -> Response:

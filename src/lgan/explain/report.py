@@ -149,7 +149,7 @@ class Report:
 def _cells(item: GalleryItem) -> list[str]:
     """The row of a graph in the table with the columns ``COLUMNS``."""
     scores = item.attribution
-    [(edge, score)] = item.picture.top(1) or [("–", None)]
+    best = [(edge, f"{score:+.4f}") for edge, score in item.picture.top(1)] or [("–", "–")]
     return [
         item.name,
         "–" if item.truth is None else item.classes[item.truth],
@@ -160,8 +160,7 @@ def _cells(item: GalleryItem) -> list[str]:
         f"{scores.baseline_output:.3f}",
         f"{scores.relative_gap:.2%}" if scores.relative_gap == scores.relative_gap else "–",
         str(scores.steps),
-        edge,
-        "–" if score is None else f"{score:+.4f}",
+        *best[0],
     ]
 
 
