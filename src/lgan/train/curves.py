@@ -11,8 +11,7 @@ from lgan.train.bag_sums import BagSums
 from lgan.train.config import TrainConfig
 from lgan.train.jobs import Job
 from lgan.train.objective import Objective
-from lgan.train.selected_predictions import SelectedPredictions
-from lgan.train.selection import has_stopped
+from lgan.train.selection import best_epochs, has_stopped, mean_over_models
 
 # What is measured of every model.
 BY_MODEL = ("loss", "test", "validation")
@@ -54,6 +53,42 @@ def stop_choices(jobs: Sequence[Job]) -> list[Choice]:
     return of["bagged"] or of["fair"] or of["gin"]
 
 
+class SelectedPredictions:
+    """The predictions of every model for its test graphs, at the best epoch so far.
+
+    All epochs would take an epoch's memory each, and ROC-AUC over all folds cannot be had from the
+    curves.
+
+    Args:
+        jobs: The models that train together.
+        outputs: Outputs per graph.
+    """
+
+    def __init__(self, jobs: Sequence[Job], outputs: int) -> None:
+        sizes, of = [job.test.numel() for job in jobs], choices(jobs)
+        self.choices = [*of["gin"], *of["fair"]]  # every model is in one of them
+        self.values = torch.zeros(sum(sizes), outputs)
+        self.epoch = torch.zeros(len(sizes), dtype=torch.int64)
+        self._each = torch.split(self.values, sizes)
+
+    def update(self, epoch: int, best: Sequence[int], predictions: Sequence[Tensor]) -> None:
+        """Take in an epoch, counted from 0, for the models that choose it.
+
+        Args:
+            epoch: Number of the epoch.
+            best: The best epoch so far by each of the choices.
+            predictions: Of every model for its test graphs.
+        """
+        for choice, chosen in zip(self.choices, best, strict=True):
+            for k in choice.models if chosen == epoch else ():
+                self._each[k].copy_(predictions[k])
+                self.epoch[k] = epoch
+
+    def of(self, model: int) -> Tensor:
+        """The predictions of a model for its test graphs ``[n, O]``."""
+        return self._each[model]
+
+
 @dataclass
 class Curves:
     """What was measured, by model and epoch ``[K, E]``; filled as training goes on.
@@ -79,15 +114,7 @@ class Curves:
     @staticmethod
     def empty(jobs: Sequence[Job], config: TrainConfig, objective: Objective) -> "Curves":
         """Curves before the first epoch."""
-        outputs, of = objective.task.num_outputs, choices(jobs)
-        selected = SelectedPredictions(
-            [job.test.numel() for job in jobs],
-            outputs,
-            joint=[choice.models for choice in of["gin"]],
-            alone=[choice.models[0] for choice in of["fair"]],
-            higher=objective.metric.higher_is_better,
-            window=config.window,
-        )
+        outputs = objective.task.num_outputs
         values = torch.zeros(len(jobs), config.epochs, dtype=torch.float64)
         loss, seconds = torch.zeros(len(jobs), config.epochs), torch.zeros(config.epochs)
         return Curves(
@@ -96,13 +123,24 @@ class Curves:
             validation=values.clone(),
             seconds=seconds,
             metric=objective.metric,
-            selected=selected,
+            selected=SelectedPredictions(jobs, outputs),
             bags=BagSums(jobs, config.epochs, outputs),
         )
 
     def chosen_on(self, choice: Choice) -> Tensor:
         """The curves that models choose an epoch on ``[n, E]``."""
         return (self.validation if choice.inner else self.test)[choice.models]
+
+    def take(self, epoch: int, predictions: Sequence[Tensor], config: TrainConfig) -> None:
+        """Take in what all models say of their test graphs after an epoch, counted from 0, whose
+        metrics are there.
+        """
+        curves = [self.chosen_on(choice)[:, : epoch + 1] for choice in self.selected.choices]
+        means = torch.stack([mean_over_models(each) for each in curves])
+        higher = self.metric.higher_is_better
+        best = best_epochs(means, higher=higher, window=config.window).tolist()
+        self.selected.update(epoch, best, predictions)
+        self.bags.add(epoch, predictions)
 
     def stopped(self, who: Sequence[Choice], epochs: int, config: TrainConfig) -> bool:
         """Whether none of the choices has improved for so long, after some epochs, that training
@@ -123,5 +161,5 @@ class Curves:
     def tensors(self) -> dict[str, Tensor]:
         """Everything that changes, by name."""
         named = {name: getattr(self, name) for name in (*BY_MODEL, "seconds")}
-        named |= {f"selected.{name}": t for name, t in self.selected.tensors().items()}
+        named |= {"selected.values": self.selected.values, "selected.epoch": self.selected.epoch}
         return named | ({"bags": self.bags.values} if self.bags.graphs else {})

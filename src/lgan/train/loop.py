@@ -166,7 +166,8 @@ def train_together(
             mean.update(epoch)
             curves.loss[:, epoch] = loss.cpu()
             with mean.in_place():
-                _measure(curves, epoch, jobs, objective, tested.outputs(model))
+                said = _measure(curves, epoch, jobs, objective, tested.outputs(model))
+                curves.take(epoch, said, config)
                 if best is not None:
                     best.take(curves.selected.epoch == epoch)
             curves.seconds[epoch] = time.perf_counter() - begin
@@ -237,8 +238,10 @@ def default_metric(union: Graphs) -> str:
 
 def _measure(
     curves: Curves, epoch: int, jobs: Sequence[Job], objective: Objective, outputs: list[Tensor]
-) -> None:
-    """Take the outputs for the held-out graphs after an epoch into the curves."""
+) -> list[Tensor]:
+    """Take the metrics of held-out graphs after an epoch into the curves; gives what is said of
+    the test graphs.
+    """
     predictions = []
     for k, (job, both) in enumerate(zip(jobs, objective.predictions(outputs), strict=True)):
         test, validation = torch.split(both, [job.test.numel(), job.validation.numel()])
@@ -248,8 +251,7 @@ def _measure(
         if not bool(outputs[k].isfinite().all()):
             curves.loss[k, epoch] = torch.nan
         predictions.append(test)
-    curves.selected.update(epoch, curves.test, curves.validation, predictions)
-    curves.bags.add(epoch, predictions)
+    return predictions
 
 
 def _step(
