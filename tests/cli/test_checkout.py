@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from lgan.cli import checkout
+from lgan.cli import app
 
 PROBE = """
 import sys
@@ -28,7 +28,7 @@ def test_help_lists_the_commands_without_loading_them():
 
 @pytest.mark.parametrize(("name", "folder"), [("table", "paper"), ("bench", "benchmarks")])
 def test_an_installed_package_says_where_the_command_is(name, folder, lgan, monkeypatch, tmp_path):
-    monkeypatch.setattr(checkout, "ROOT", tmp_path)
+    monkeypatch.setattr(app, "ROOT", tmp_path)
     ran = lgan(name, "--help")
     assert ran.code == 1
     assert f"`lgan {name}` belongs to a checkout" in ran.err

@@ -5,15 +5,17 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from lgan._version import __version__
-from lgan.cli.checkout import find_checkout
 from lgan.cli.screen import note
 
+# The root of a checkout.
+ROOT = Path(__file__).resolve().parents[3]
 # Where a command is, and what it does in one line of the help.
 COMMANDS = {
     "demo": ("lgan.cli.demo:demo", "See what LGAN sees and GIN does not, on generated graphs."),
@@ -37,7 +39,7 @@ class _Commands(TyperGroup):
         name, _, rest = super().resolve_command(ctx, args)
         module, _, attribute = COMMANDS[str(name)][0].partition(":")
         if not module.startswith("lgan."):
-            find_checkout(str(name), module)
+            _find_checkout(str(name), module)
         found = getattr(import_module(module), attribute)
         if not isinstance(found, typer.Typer):
             found, function = typer.Typer(add_completion=False), found
@@ -52,6 +54,21 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         with _stoppable():
             return super().invoke(ctx)
+
+
+def _find_checkout(name: str, module: str) -> None:
+    """Make the code of a command importable that is in the repository and not in the installed
+    package: `paper/` and `benchmarks/`, which stand beside `src/`; or say where it is.
+    """
+    package = module.partition(".")[0]
+    if not (ROOT / package / "__init__.py").is_file():
+        raise ImportError(
+            f"`lgan {name}` belongs to a checkout of the repository of lgan, whose folder "
+            f"`{package}` it runs; this is an installed package. Clone the repository and run it "
+            "there (`make demo` sets it up)."
+        )
+    if str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))
 
 
 @contextmanager

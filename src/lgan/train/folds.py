@@ -13,9 +13,8 @@ from lgan.data.sharded_union import Graphs
 from lgan.data.splits import check_folds, drawn_folds
 from lgan.graph import GraphUnion
 from lgan.task import Metric
-from lgan.train.bag_sums import BagSums
 from lgan.train.config import TrainConfig
-from lgan.train.curves import BY_MODEL, Curves, stop_choices
+from lgan.train.curves import BY_MODEL, BagSums, Curves, stop_choices
 from lgan.train.environment import environment, peak_memory
 from lgan.train.groups import how_many_at_once, state_file, train_in_groups
 from lgan.train.jobs import Job, Variant, held_out_job
