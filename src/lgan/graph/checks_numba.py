@@ -1,13 +1,9 @@
 """Compiled checks of structures on the CPU: on small graphs a tensor operation costs more."""
 
-from typing import Any
-
 import numpy as np
 
 from lgan.ops.jit import njit
-from lgan.ops.numba_rows import within
-
-Array = np.ndarray[Any, Any]
+from lgan.ops.numba_rows import Array, within
 
 
 @njit(nogil=True, cache=True)

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from lgan.ops.jit import njit
-
-Array = np.ndarray[Any, Any]
+from lgan.ops.numba_rows import Array
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -99,7 +98,8 @@ def as_often(table: Array, slots: int, value: int, amount: int, group: int, row:
     if entry[3] != row:
         entry[3], entry[4] = row, 0
     entry[4] += amount
-    return entry[4] <= entry[2]
+    enough: bool = entry[4] <= entry[2]
+    return enough
 
 
 @njit(nogil=True, cache=True)

@@ -1,13 +1,10 @@
 """Compiled loops over pairs of nodes at a small distance."""
 
-from typing import Any
-
 import numpy as np
 
 from lgan.graph.interning_numba import as_often, counting_table, mixed
 from lgan.ops.jit import njit
-
-Array = np.ndarray[Any, Any]
+from lgan.ops.numba_rows import Array
 
 START = np.uint64(0x9E3779B97F4A7C15)
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from lgan.ops.jit import njit
-
-Array = np.ndarray[Any, Any]
+from lgan.ops.numba_rows import Array
 
 
 @njit(nogil=True, cache=True)

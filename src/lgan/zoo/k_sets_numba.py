@@ -1,12 +1,9 @@
 """Compiled listing of the sets of two and three nodes of all graphs, and of their neighbours."""
 
-from typing import Any
-
 import numpy as np
 
 from lgan.ops.jit import njit
-
-Array = np.ndarray[Any, Any]
+from lgan.ops.numba_rows import Array
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -153,7 +150,8 @@ def _type_of_three(a: int, b: int, c: int, ab: bool, ac: bool, bc: bool, labels:
 @njit(nogil=True, cache=True, inline="always")
 def _sum_of_nodes(member: Array, pairs: Array) -> int:
     """The sum of the three nodes of a set that is given by its pairs."""
-    return member[pairs[0], 0] + member[pairs[0], 1] + member[pairs[1], 1]
+    total: int = member[pairs[0], 0] + member[pairs[0], 1] + member[pairs[1], 1]
+    return total
 
 
 @njit(nogil=True, cache=True)

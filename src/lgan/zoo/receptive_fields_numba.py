@@ -1,12 +1,9 @@
 """Compiled loops over the receptive fields of PATCHY-SAN."""
 
-from typing import Any
-
 import numpy as np
 
 from lgan.ops.jit import njit
-
-Array = np.ndarray[Any, Any]
+from lgan.ops.numba_rows import Array
 
 
 @njit(nogil=True, cache=True)

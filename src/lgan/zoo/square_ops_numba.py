@@ -1,12 +1,7 @@
 """Compiled loops over the squares of PPGN: rows graph after graph, channels last."""
 
-from typing import Any
-
-import numpy as np
-
 from lgan.ops.jit import njit
-
-Array = np.ndarray[Any, Any]
+from lgan.ops.numba_rows import Array
 
 # Channels taken at a time, so that a square of them stays in a core's cache.
 WIDE = 64

@@ -1,12 +1,9 @@
 """The compiled loops of the local 2-WL: pairs of classes of twins, and what they see."""
 
-from typing import Any
-
 import numpy as np
 
 from lgan.ops.jit import njit
-
-Array = np.ndarray[Any, Any]
+from lgan.ops.numba_rows import Array
 
 EQUAL, ADJACENT, APART = 0, 1, 2
 
