@@ -48,7 +48,7 @@ def search(folder: Path, objective: str) -> None:
         sampler="grid",
     )
     study = Study(folder / f"{objective}.json", head)
-    batch = Batch("lgan", "triangles", [], fixed=FIXED, objective=objective, folds=3)
+    batch = Batch(head, "triangles", [], folds=3)
     winner = tune(study, Here(), batch, trials=16, size=8, on_trials=show)
     assert winner is not None
     assert winner.outcome is not None

@@ -55,7 +55,7 @@ def prepare(
     Examples:
       lgan data prepare MUTAG
       lgan data prepare big.csv --target active --shards 64 --output big
-      lgan data prepare assays.csv --target pIC50 --columns batch --graph-features rdkit2d,pH
+      lgan data prepare big.csv --columns batch --graph-features rdkit2d,pH
       lgan data prepare huge.parquet --shards 2000 --ray auto --output huge
     """
     data.check(source)
