@@ -13,6 +13,7 @@ import torch
 
 from lgan.data import Shards, load, load_raw, prepare_shards, scaffolds, streamed_task
 from lgan.data import prepare as module
+from lgan.data.cache import load_tensors, save_tensors
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.data.sharded_union import ShardedUnion
 from lgan.task.cells import spelled
@@ -113,6 +114,22 @@ def test_columns_that_cannot_be_read_are_refused_before_any_work(assays, tmp_pat
     with pytest.raises(ValueError, match=match):
         prepare_shards(assays, tmp_path / "shards", targets="active", **options)
     assert not list((tmp_path / "shards").glob("shard-*"))
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [(lambda t: t.pop("value_morgan"), "must hold `value_morgan`, as its manifest.json says"),
+     (lambda t: t.pop("cells"), "must hold `cells`"),
+     (lambda t: t["graph_places"].add_(99), "`graph_places` must hold molecules from 0 to")],
+)  # fmt: skip
+def test_shards_that_lie_about_features_of_graphs_are_refused(assays, tmp_path, change, match):
+    options = {"targets": "active", "graph_features": "morgan,pH"}
+    made = prepare_shards(assays, tmp_path / "shards", shards=2, **options)
+    tensors = {name: t.clone() for name, t in load_tensors(made.files[0].path)[0].items()}
+    change(tensors)
+    save_tensors(made.files[0].path, tensors, {})
+    with pytest.raises(ValueError, match=match):
+        made.union()
 
 
 def test_infinite_numbers_are_kept_as_text_and_refused_as_features(assays, tmp_path):

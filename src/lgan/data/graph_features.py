@@ -114,8 +114,12 @@ class GraphFeatures:
                     for i, own in enumerate(descriptor_names())
                 }
             elif name != "morgan":
-                texts = [text for part in parts for text in part.column(name).texts]
-                column = TargetColumn.read(name, texts)
+                columns = [part.column(name) for part in parts]
+                column = TargetColumn(
+                    name,
+                    [text for own in columns for text in own.texts],
+                    np.concatenate([own.numbers for own in columns]),
+                )
                 if column.all_numbers():
                     scales[name] = {name: _scale(column.numbers)}
                 else:

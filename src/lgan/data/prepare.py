@@ -13,7 +13,7 @@ import torch
 
 from lgan._sources import source_digest
 from lgan._version import __version__
-from lgan.data.cache import locked, replaced
+from lgan.data.cache import load_tensors, locked, replaced
 from lgan.data.encoder import Encoder, check_not_targets
 from lgan.data.graph_features import COMPUTED, GraphFeatures, GraphValues, feature_list
 from lgan.data.graph_keys import graph_keys
@@ -323,7 +323,8 @@ def _finish(folder: Path, plan: dict[str, Any]) -> None:
     graphs, told = None, tuple(plan["asked"]["graph_features"])
     if told:
         scaled = [name for name in told if name != "morgan"]
-        parts = [shard_values(plan["name"], file.path, scaled)[0] for file in files]
+        tensors = (load_tensors(file.path)[0] for file in files)
+        parts = [shard_values(plan["name"], own, scaled)[0] for own in tensors]
         graphs = GraphFeatures.fit_values(parts, told)
     task = Task.from_json(plan["task"])
     encoder = Encoder(nodes, pairs, task, features.to_json(), graphs=graphs)

@@ -1,7 +1,7 @@
 """A data set larger than memory: a folder of shards, each a union in a file of tensors."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from torch import Tensor
 from lgan.data.cache import load_tensors, save_tensors
 from lgan.data.column_encoder import ColumnEncoder
 from lgan.data.encoder import Encoder
-from lgan.data.graph_features import GraphValues
+from lgan.data.graph_features import COMPUTED, GraphValues
 from lgan.data.molecule_features import (
     ATOM_FEATURES,
     BOND_FEATURES,
@@ -26,6 +26,7 @@ from lgan.data.molecule_graphs import molecule_graphs
 from lgan.data.molecules import featurise_molecules
 from lgan.data.raw import RawGraphs
 from lgan.graph import GraphUnion, concatenate
+from lgan.graph.edges import check_range
 from lgan.task import Task
 from lgan.task.cells import spelled
 
@@ -226,7 +227,7 @@ class Shards:
         """The cells of every column that was kept, one per graph."""
         cells: dict[str, list[Any]] = {name: [] for name in self.columns}
         for file in self.files if cells else ():
-            values, places = shard_values(self.name, file.path, ())
+            values, places = shard_values(self.name, load_tensors(file.path)[0], ())
             for name, own in values.select(places).columns.items():
                 cells[name] += own
         return cells
@@ -252,7 +253,7 @@ class Shards:
             widths[3] = wide
         own["numbers"] = widths
         if self.encoder.graphs is not None:
-            values, places = shard_values(self.name, file.path, self.graph_features)
+            values, places = shard_values(self.name, tensors, self.graph_features)
             own["graph_x"] = self.encoder.graphs.encode_values(values.select(places))
         return GraphUnion.from_tensors(own, self.name, self.task)
 
@@ -309,19 +310,28 @@ def save_shard(
 
 
 def shard_values(
-    name: str, path: Path, asked: Sequence[str]
+    name: str, tensors: Mapping[str, Tensor], asked: Sequence[str]
 ) -> tuple[GraphValues, NDArray[np.int64]]:
     """The columns of all molecules of a shard that were read, with the computed values that are
     asked for, and the places of its graphs among them.
     """
-    tensors, _ = load_tensors(path)
-    computed = {}
-    if "morgan" in asked:
-        computed["morgan"] = np.unpackbits(tensors["value_morgan"].numpy(), axis=1)
-    if "rdkit2d" in asked:
-        computed["rdkit2d"] = tensors["value_rdkit2d"].numpy().T
+    computed = [each for each in asked if each in COMPUTED]
+    for needed in ("graph_places", "cells", *(f"value_{each}" for each in computed)):
+        if needed not in tensors:
+            raise ValueError(
+                f"A shard of {name} must hold `{needed}`, as its {MANIFEST} says, got none. "
+                "Delete the folder and prepare it again."
+            )
+    found: dict[str, NDArray[Any]] = {each: tensors[f"value_{each}"].numpy() for each in computed}
+    if "morgan" in found:
+        found["morgan"] = np.unpackbits(found["morgan"], axis=1)
+    if "rdkit2d" in found:
+        found["rdkit2d"] = found["rdkit2d"].T
     cells = json.loads(tensors["cells"].numpy().tobytes().decode())
-    return GraphValues(name, computed, cells), tensors["graph_places"].numpy()
+    places, remedy = tensors["graph_places"], " Delete the folder and prepare it again."
+    for own in (*found.values(), *cells.values()):
+        check_range("graph_places", places, len(own), of="molecules", remedy=remedy)
+    return GraphValues(name, found, cells), places.numpy()
 
 
 def _stored(text: str) -> Tensor:
