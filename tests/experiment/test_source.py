@@ -2,7 +2,14 @@ import networkx as nx
 import pytest
 
 from lgan.data import load_raw
-from lgan.experiment import LARGER_FROM, UNLABELLED, ReadSource, settings_for, with_data_options
+from lgan.experiment import (
+    LARGER_FROM,
+    UNLABELLED,
+    ReadSource,
+    settings_for,
+    source,
+    with_data_options,
+)
 
 
 def graphs(label):
@@ -15,8 +22,8 @@ def graphs(label):
 def options(model="lgan", label=lambda graph, node: graph.degree(node), **given):
     reading = {"node_features": ["label"], "targets": {"class": [0, 1] * 6}}
     settings = settings_for(model, "", **given)
-    source = ReadSource.of_graphs(settings, load_raw(graphs(label), **reading), "binary")
-    return with_data_options(settings, source.union).options, source.union.lines
+    read = ReadSource.of_graphs(settings, load_raw(graphs(label), **reading), "binary")
+    return with_data_options(settings, read.union).options, read.union.lines
 
 
 @pytest.mark.parametrize("label", [lambda *_: "a", lambda graph, node: graph.degree(node)])
@@ -58,3 +65,12 @@ def test_two_maps_stand_behind_the_read_out_where_graphs_are_many():
     assert maps("many", LARGER_FROM, settings_for("gin", "")) == 2
     assert maps("many", LARGER_FROM, settings_for("lgan", "", head_layers=1)) == 1
     assert maps("many", LARGER_FROM, settings_for("lgan", "", recipe="paper")) == 1
+
+
+def test_windows_of_shards_take_a_share_of_a_gpu(monkeypatch):
+    free = {"cuda": 64 << 30, "cpu": 24 << 30}
+    monkeypatch.setattr(source, "free_memory", lambda device: free[device.type])
+    assert source._window_bytes("cpu") == source.WINDOW_BYTES
+    assert source._window_bytes("cuda") == 6 << 30  # of the smaller memory
+    free["cuda"] = 1 << 30
+    assert source._window_bytes("cuda") == source.WINDOW_BYTES

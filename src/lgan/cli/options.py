@@ -180,7 +180,10 @@ Workers = Annotated[
 Window = Annotated[
     int | None,
     typer.Option(
-        min=1, metavar="N", help="Shards in memory and shuffled together.", show_default="512 MiB"
+        min=1,
+        metavar="N",
+        help="Shards in memory and shuffled together.",
+        show_default="512 MiB, more on a GPU",
     ),
 ]
 ShardFolder = Annotated[

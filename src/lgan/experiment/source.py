@@ -21,12 +21,16 @@ from lgan.predictor.neighbours import training_molecules
 from lgan.task import TargetScale
 from lgan.train import OUTSIDE, TrainedEnsemble
 from lgan.train.checkpoint import Checkpoint
+from lgan.train.memory import free_memory
 from lgan.train.out_of_fold import OutOfFold
 from lgan.train.result import rounded
 from lgan.train.stack import unstack
 
 # What of shards is in memory at once unless said otherwise; twice that while the next is read.
 WINDOW_BYTES = 512 << 20
+# On a GPU, whose steps are captured where all shards are there: this share of what is free, on it
+# and beside it.
+WINDOW_SHARE = 0.25
 # Molecules in shards up to which a model keeps fingerprints of those it is trained on.
 MOST_MOLECULES = 100_000
 
@@ -80,7 +84,7 @@ class ReadSource:
         """Read a source for the network of some settings.
 
         Of shards only a ``window`` of so many may be in memory; unless given as many as take
-        512 MiB.
+        512 MiB, or a quarter of what is free where they train on a GPU.
         """
         if is_shards(source):
             return _of_shards(settings, Shards.open(source), reading, window, device)
@@ -239,7 +243,7 @@ def _of_shards(
         )
     if window is None:
         told = 4 * shards.num_graphs * shards.encoder.num_graph_features
-        window = max(1, len(shards) * WINDOW_BYTES // (shards.nbytes + told))
+        window = max(1, len(shards) * _window_bytes(device) // (shards.nbytes + told))
     union: Graphs
     if window >= len(shards):
         union = checked_and_placed(shards.union(), settings, device)
@@ -254,6 +258,14 @@ def _of_shards(
     if shards.num_graphs > MOST_MOLECULES:
         rows = replace(rows, structures=None)
     return ReadSource(rows, shards.encoder, union, shards.counts["unlabelled"], shards)
+
+
+def _window_bytes(device: torch.device | str) -> int:
+    place = torch.device(device)
+    if place.type == "cpu":
+        return WINDOW_BYTES
+    free = min(free_memory(place), free_memory(torch.device("cpu")))
+    return max(WINDOW_BYTES, int(WINDOW_SHARE * free))
 
 
 def _read(

@@ -28,7 +28,7 @@ def check_weights_fit(model: nn.Module, device: torch.device) -> None:
         device: Where it is to be trained.
     """
     needed = COPIES * sum(p.numel() * p.element_size() for p in model.parameters())
-    free = _free(device)
+    free = free_memory(device)
     if needed > free:
         weights = sum(p.numel() for p in model.parameters())
         raise ValueError(
@@ -54,7 +54,8 @@ def models_at_once(model: nn.Module, rows: Tensor, drawn_graphs: int, budget: in
     return max(1, budget // max(bytes_per_model, 1))
 
 
-def _free(device: torch.device) -> int:
+def free_memory(device: torch.device) -> int:
+    """Bytes of a device's memory that nobody uses."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
     import psutil
