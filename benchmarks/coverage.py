@@ -28,6 +28,7 @@ from lgan.train.environment import choose_device, environment
 
 HELD_OUT = 0.2  # of all molecules for the test, and of the others for the calibration
 SPLITS = 20
+TOGETHER = {"cpu": 1, "cuda": SPLITS}  # splits whose models train side by side
 RECORDS = Path("results/coverage/splits.jsonl")
 
 
@@ -44,27 +45,43 @@ class Covered(NamedTuple):
 
 
 def covered(
-    graphs: list[Any], y: NDArray[Any], estimator: Estimator, split: int, *, alpha: float, seed: int
-) -> dict[str, Covered]:
-    """Both methods on one of :data:`SPLITS` random splits.
+    graphs: list[Any],
+    y: NDArray[Any],
+    estimator: Estimator,
+    splits: list[int],
+    *,
+    alpha: float,
+    seed: int,
+) -> list[dict[str, Covered]]:
+    """Both methods on some of :data:`SPLITS` random splits, whose models train side by side.
 
     Args:
         graphs: Molecules, or graphs of another kind.
         y: Numbers or classes ``[n]``.
         estimator: What is fitted.
-        split: Its number.
+        splits: Their numbers.
         alpha: Share of misses.
         seed: Fixes the splits.
     """
-    train, test = _splits(y, SPLITS, seed, estimator)[split]
-    [(proper, calibration)] = _splits(y[train], 1, seed, estimator)
-    whole, part = fit_side_by_side(estimator, graphs, y, [train, train[proper]])
-    new, truth = [graphs[i] for i in test], y[test]
-    known, answers = [graphs[i] for i in train[calibration]], y[train[calibration]]
-    return {
-        "CV+": _of_model(whole, new, truth, alpha),
-        "split conformal": _split(part, known, answers, new, truth, alpha),
-    }
+    outer = _splits(y, SPLITS, seed, estimator)
+    parts = []
+    for train, _ in (outer[split] for split in splits):
+        [(proper, calibration)] = _splits(y[train], 1, seed, estimator)
+        parts.append((train, train[proper], train[calibration]))
+    rows = [own for train, proper, _ in parts for own in (train, proper)]
+    models = iter(fit_side_by_side(estimator, graphs, y, rows))
+    found = []
+    for split, (_, _, calibration) in zip(splits, parts, strict=True):
+        test = outer[split][1]
+        new, truth = [graphs[i] for i in test], y[test]
+        known, answers = [graphs[i] for i in calibration], y[calibration]
+        found.append(
+            {
+                "CV+": _of_model(next(models), new, truth, alpha),
+                "split conformal": _split(next(models), known, answers, new, truth, alpha),
+            }
+        )
+    return found
 
 
 def split_radius(strange: NDArray[np.float64], alpha: float) -> float:
@@ -145,24 +162,26 @@ def main() -> None:
     if not 1 <= given.splits <= SPLITS:
         parser.error(f"Expected --splits from 1 to {SPLITS}, got {given.splits}.")
     given.output.parent.mkdir(parents=True, exist_ok=True)
+    device = choose_device("auto")
     for path in given.tables:
         graphs, y = _table(path)
         kind = LGANClassifier if len(np.unique(y)) == 2 else LGANRegressor
-        told = {"members": given.members, "alpha": given.alpha, "seed": given.seed}
-        for split in range(given.splits):
-            about = {"table": path.stem, "split": split, **told}
-            if any(about.items() <= row.items() for row in records(given.output)):
-                continue
+        told = {"table": path.stem, "members": given.members, "alpha": given.alpha}
+        told |= {"seed": given.seed, "kind": "sets" if kind is LGANClassifier else "intervals"}
+        there = [row["split"] for row in records(given.output) if told.items() <= row.items()]
+        left = [split for split in range(given.splits) if split not in there]
+        for first in range(0, len(left), TOGETHER[device.type]):
+            splits = left[first : first + TOGETHER[device.type]]
             estimator = kind(members=given.members, random_state=given.seed)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
-                found = covered(graphs, y, estimator, split, alpha=given.alpha, seed=given.seed)
-            row = {**about, "kind": "sets" if kind is LGANClassifier else "intervals"}
-            row |= {"found": found, "environment": environment(choose_device("auto"))}
+                found = covered(graphs, y, estimator, splits, alpha=given.alpha, seed=given.seed)
             with given.output.open("a") as file:
-                file.write(json.dumps(row) + "\n")
-            print(path.stem, split, *(f"{name} {f.share:.3f} {f.size:.3f}" for name, f in
-                                      found.items()), flush=True)  # fmt: skip
+                for split, both in zip(splits, found, strict=True):
+                    row = {**told, "split": split, "found": both}
+                    file.write(json.dumps({**row, "environment": environment(device)}) + "\n")
+                    sizes = (f"{name} {of.share:.3f} {of.size:.3f}" for name, of in both.items())
+                    print(path.stem, split, *sizes, flush=True)
 
 
 def records(path: Path = RECORDS) -> list[dict[str, Any]]:

@@ -24,11 +24,14 @@ def test_both_methods_are_measured(kind):
     model = classifier(members=5) if kind == "classes" else regressor(members=5)
     y = np.array([len(s) for s in MOLECULES], dtype=float)
     y = (y > np.median(y)).astype(int) if kind == "classes" else y
-    found = covered(MOLECULES, y, model, 1, alpha=0.3, seed=0)
-    assert list(found) == ["CV+", "split conformal"]
-    for share, size in found.values():
-        assert share * 8 == round(share * 8)  # of eight test molecules
-        assert 0 < size < np.inf
+    found = covered(MOLECULES, y, model, [1, 3], alpha=0.3, seed=0)
+    for both in found:
+        assert list(both) == ["CV+", "split conformal"]
+        for share, size in both.values():
+            assert share * 8 == round(share * 8)  # of eight test molecules
+            assert 0 < size < np.inf
+    [alone] = covered(MOLECULES, y, model, [3], alpha=0.3, seed=0)
+    np.testing.assert_allclose(list(alone.values()), list(found[1].values()), rtol=1e-4)
 
 
 def test_a_split_is_kept_and_not_measured_again(monkeypatch, tmp_path):
@@ -36,9 +39,12 @@ def test_a_split_is_kept_and_not_measured_again(monkeypatch, tmp_path):
     table.write_text("smiles,y\nC,1.5\nCC,2.5\nCCC,3.5\n")
     asked = []
 
-    def measure(graphs, y, estimator, split, *, alpha, seed):
-        asked.append(split)
-        return {"CV+": Covered(0.9, 1.0 + split), "split conformal": Covered(0.8, 2.0)}
+    def measure(graphs, y, estimator, splits, *, alpha, seed):
+        asked.extend(splits)
+        return [
+            {"CV+": Covered(0.9, 1.0 + split), "split conformal": Covered(0.8, 2.0)}
+            for split in splits
+        ]
 
     monkeypatch.setattr(module, "covered", measure)
     for splits in ("1", "2"):
