@@ -1,5 +1,6 @@
 """Molecules a second: one model on HIV.csv beside PyG's GINE with its stock loader."""
 
+from collections import Counter
 from functools import partial
 from statistics import median
 
@@ -24,6 +25,8 @@ BATCHES = (128, 1024)
 ON_GPU = 10.0
 GINE = f"PyG GINE, DataLoader, {WORKERS} workers"
 MARK = "spin_kernel"  # of `torch.cuda._sleep`
+LONGEST = 10  # kinds of kernels that a record names
+BETWEEN = 10.0  # microseconds; kernels of one captured step follow each other faster than that
 
 
 def throughput(config: BenchConfig) -> list[Row]:
@@ -118,14 +121,27 @@ def _idle(training: Training) -> dict[str, float]:
     ran = [event for event in profiler.events() if event.device_type.name == "CUDA"]
     first, last = (e.time_range.end for e in ran if MARK in e.name)
     spans = [(e.time_range.start, e.time_range.end) for e in ran]
-    return {"share of an epoch without a kernel": idle_share(spans, first, last)}
+    of_epoch = [e for e in ran if first < e.time_range.start < last]
+    longest = Counter[str]()
+    for event in of_epoch:
+        longest[event.name.split("<")[0][:60]] += event.time_range.elapsed_us() / (last - first)
+    return {
+        "share of an epoch without a kernel": idle_share(spans, first, last),
+        "share in gaps above 10 us": idle_share(spans, first, last, shortest=BETWEEN),
+        "kernels of an epoch": len(of_epoch),
+        **{f"share of {name}": share for name, share in longest.most_common(LONGEST)},
+    }
 
 
-def idle_share(spans: list[tuple[float, float]], first: float, last: float) -> float:
-    """The share of the time from ``first`` to ``last`` that no span covers."""
-    covered, reached = 0.0, first
-    for begin, end in sorted(spans):
-        begin, end = max(begin, reached), min(end, last)
-        if end > begin:
-            covered, reached = covered + end - begin, end
-    return 1 - covered / (last - first)
+def idle_share(
+    spans: list[tuple[float, float]], first: float, last: float, *, shortest: float = 0.0
+) -> float:
+    """The share of the time from ``first`` to ``last`` in gaps between spans, of which those count
+    that are at least as long as the ``shortest``.
+    """
+    idle, reached = 0.0, first
+    for begin, end in sorted([*spans, (last, last)]):
+        gap = min(begin, last) - reached
+        idle += gap if gap > shortest else 0.0
+        reached = max(reached, end)
+    return idle / (last - first)

@@ -9,6 +9,7 @@ def test_time_that_no_span_covers_is_idle():
     spans = [(0.0, 2.0), (1.0, 3.0), (5.0, 9.0), (5.5, 6.0)]
     assert idle_share(spans, 1.0, 7.0) == pytest.approx(2 / 6)
     assert idle_share([], 0.0, 4.0) == 1.0
+    assert idle_share([(1.0, 2.0), (2.5, 3.0)], 0.0, 4.0, shortest=0.75) == pytest.approx(2 / 4)
 
 
 def test_the_peer_reads_the_same_molecules():
