@@ -264,7 +264,7 @@ class SegmentSum(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         """Every row gets what its segment gets, times its weight."""
         weight, ptr = ctx.saved_tensors
-        out = grad.new_zeros((grad.size(0), ctx.rows, grad.size(2)))
+        out = grad.new_empty((grad.size(0), ctx.rows, grad.size(2)))
         arrays = (_array(grad), _array(weight), ptr.numpy(), out.numpy())
         in_threads(
             numba_rows.segment_spread, grad.size(0), grad.size(2), out.numel() // LIGHT, *arrays
@@ -289,7 +289,7 @@ class SegmentMax(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         """The largest rows get what their segment gets."""
         x, most, ptr = ctx.saved_tensors
-        out = x.new_zeros(x.shape)
+        out = x.new_empty(x.shape)
         arrays = (_array(grad), _array(x), most.numpy(), ptr.numpy(), out.numpy())
         work = x.numel() // LIGHT
         in_threads(numba_rows.segment_max_backward, x.size(0), x.size(2), work, *arrays)

@@ -62,15 +62,27 @@ def segment_sum(
                 add_row(out[k, s, c0:c1], weight[i], x[k, i, c0:c1])
 
 
+@njit(nogil=True, cache=True)
+def _clear_outside(ptr: Array, plane: Array, c0: int, c1: int) -> None:
+    """Set the rows to zero that are in no segment."""
+    for i in range(plane.shape[0]):
+        if i < ptr[0] or i >= ptr[-1]:
+            plane[i, c0:c1] = 0
+
+
 @njit(nogil=True, cache=True, fastmath=FAST)
 def segment_spread(
     grad: Array, weight: Array, ptr: Array, out: Array, k0: int, k1: int, c0: int, c1: int
 ) -> None:
-    """The transpose of :func:`segment_sum`, added to zeros."""
+    """The transpose of :func:`segment_sum`."""
     for k in range(k0, k1):
+        _clear_outside(ptr, out[k], c0, c1)
         for s in range(ptr.size - 1):
+            part = grad[k, s, c0:c1]
             for i in range(ptr[s], ptr[s + 1]):
-                add_row(out[k, i, c0:c1], weight[i], grad[k, s, c0:c1])
+                to, factor = out[k, i, c0:c1], weight[i]
+                for j in range(part.size):
+                    to[j] = factor * part[j]
 
 
 @njit(nogil=True, cache=True)
@@ -97,8 +109,10 @@ def segment_max_backward(
     Rows that differ by rounding alone count as equal, so that nodes which look alike get alike.
     """
     count, least = np.empty(c1 - c0, x.dtype), np.empty(c1 - c0, x.dtype)
+    share, zero = np.empty(c1 - c0, x.dtype), x.dtype.type(0)
     rounding = x.dtype.type(64 * np.finfo(x.dtype).eps)
     for k in range(k0, k1):
+        _clear_outside(ptr, out[k], c0, c1)
         for s in range(ptr.size - 1):
             best, part = most[k, s, c0:c1], grad[k, s, c0:c1]
             for j in range(count.size):
@@ -108,11 +122,13 @@ def segment_max_backward(
                 row = x[k, i, c0:c1]
                 for j in range(count.size):
                     count[j] += row[j] >= least[j]
+            for j in range(count.size):  # none where one is NaN
+                share[j] = part[j] / max(count[j], 1)
             for i in range(ptr[s], ptr[s + 1]):
                 row, to = x[k, i, c0:c1], out[k, i, c0:c1]
                 for j in range(count.size):
-                    if row[j] >= least[j]:
-                        to[j] = part[j] / count[j]
+                    value, bound = share[j], least[j]
+                    to[j] = value if row[j] >= bound else zero
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
