@@ -34,6 +34,11 @@ Execution = Literal["operations", "training", "inference"]
 SMALL = 1 << 17
 
 
+def _rows(x: Tensor, nodes: Tensor) -> Tensor:
+    """Rows of representations, or the categories of some nodes."""
+    return x[..., nodes, :] if x.is_floating_point() else x[nodes]
+
+
 class LGANConv(nn.Module):
     r"""The Line Graph Aggregation layer of *LGAN: An Efficient High-Order Graph Neural Network
     via the Line Graph Aggregation* (AAAI 2026).
@@ -218,7 +223,8 @@ class LGANConv(nn.Module):
         hidden = self._fuse(both.asinh() if self.squash else both)
         corners = self._few_corners(lines)
         if corners is not None:
-            hidden = hidden.index_add(-2, corners[0], self._of_corners(x, *corners))
+            nodes, around = corners
+            hidden = hidden.index_add(-2, nodes, self._of_corners(_rows(x, nodes), around))
         if self.residual is not None:
             hidden = hidden + self.residual(x)
         if self.direction is not None:
@@ -230,7 +236,13 @@ class LGANConv(nn.Module):
     def _as_one_function(
         self, x: Tensor, lines: EgoLines, weight: Tensor, *, training: bool
     ) -> Tensor:
-        from lgan.ops.layer import LayerSettings, LayerWeights, StackedLayer, layer_inference
+        from lgan.ops.layer import (
+            LayerSettings,
+            LayerWeights,
+            StackedLayer,
+            WithRows,
+            layer_inference,
+        )
 
         assert self.pair.bias is not None
         if not x.is_floating_point():
@@ -240,7 +252,14 @@ class LGANConv(nn.Module):
         pair, bias, fuse = weights
         if self._columns(lines) != EVERYTHING:
             pair, bias, fuse = pair[..., :width], bias[..., :width], fuse[..., :width, :]
-        corners = self._few_corners(lines)
+        differentiated = training and x.requires_grad
+        if differentiated and x.dim() == 2:
+            x = x.expand(pair.size(0), -1, -1)
+        corners, more = self._few_corners(lines), None
+        if corners is not None:
+            nodes, around = corners
+            x, rows = WithRows.apply(x, nodes) if differentiated else (x, _rows(x, nodes))
+            more = self._of_corners(rows, around)
         weight = weight.to(pair.dtype)
         settings = LayerSettings(
             incidence=lines,
@@ -259,11 +278,9 @@ class LGANConv(nn.Module):
             None if self.residual is None else self.residual.weight,
             self._offsets(lines, pair.dtype), self.norm.scale, self.norm.shift, self.out.weight,
             self.out.bias, self.out_norm.scale, self.out_norm.shift,
-            None if corners is None else self._of_corners(x, *corners),
+            more,
         )  # fmt: skip
         if training:
-            if x.is_floating_point() and x.dim() == 2 and x.requires_grad:
-                x = x.expand(pair.size(0), -1, -1)
             out: Tensor = StackedLayer.apply(x, settings, *parameters)
             return out
         if pair.dim() == 3:
@@ -305,10 +322,10 @@ class LGANConv(nn.Module):
             table, code = turned if table is None else turned + table, None
         return ops.ego_sum(a, lines, width, table=table, code=code, relu=self.comb == "deepsets")
 
-    def _of_corners(self, x: Tensor, nodes: Tensor, lines: EgoLines) -> Tensor:
+    def _of_corners(self, x: Tensor, lines: EgoLines) -> Tensor:
         """What ``S`` adds to the few nodes in triangles, mapped as ``T`` is ``[*, m, width]``."""
         width = self.out_channels
-        a = self.pair(x[..., nodes, :] if x.is_floating_point() else x[nodes])
+        a = self.pair(x)
         table = self._offsets(lines, a.dtype, EVERYTHING)
         side = ops.ego_sum(a, lines, width, table=table, code=lines.pair_rows)[..., width:]
         side = side.asinh() if self.squash else side

@@ -230,6 +230,28 @@ class StackedLayer(torch.autograd.Function):
         )  # fmt: skip
 
 
+class WithRows(torch.autograd.Function):
+    """``x`` itself ``[K, n, F]`` and some of its rows ``[K, m, F]``.
+
+    Autograd would fill an array of the size of ``x`` with the gradient of the few rows, and add all
+    of it. Here the rows are added to the gradient of ``x``, in place: it must go to a
+    :class:`StackedLayer` and nowhere else.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Take rows, none of them twice."""
+        ctx.save_for_backward(rows)
+        return x.view_as(x), x.index_select(-2, rows)
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, grad: Tensor, grad_rows: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradient of both."""
+        (rows,) = ctx.saved_tensors
+        return grad.index_add_(-2, rows, grad_rows), None
+
+
 def layer_inference(x: Tensor, settings: LayerSettings, weights: LayerWeights) -> Tensor:
     """The layer without gradients, normalised by its running statistics where it has them
     ``[K, n, F]``.
