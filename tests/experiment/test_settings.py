@@ -75,6 +75,11 @@ def test_another_seed_changes_nothing_else():
         ("gin", {"hidden": 16.7}, r"`hidden` must be a whole number, got 16\.7"),
         ("gin", {"hidden": 0}, "`hidden` must be 1 or more, got 0"),
         ("gin", {"num_layers": "3"}, "`num_layers` must be a whole number, got '3'"),
+        (
+            "lgan",
+            {"head_layers": 99_999_999},
+            "`head_layers` must be 1,000 or less, got 99,999,999",
+        ),
         ("gin", {"batch_size": 32.5}, "`batch_size` must be a whole number"),
         ("gin", {"lr": True}, "`lr` must be a number, got True"),
         ("pk", {"rounds": "many"}, "`rounds` must be a whole number"),

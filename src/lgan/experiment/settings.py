@@ -15,6 +15,7 @@ from lgan.zoo import MODELS, KernelSpec, NetworkSpec, model_spec
 TRAINING = {f.name for f in fields(TrainConfig)}
 DATA = {"features", "edge_features", "graph_features", "compress"}
 SIZES = {"hidden", "num_layers"}
+MOST_LAYERS = 1_000  # a model is built layer by layer, before it can be weighed
 # By the type a setting is declared with: what a value must be, and how to say so.
 FITTING: dict[Any, tuple[Any, str]] = {
     bool: (bool, "true or false"),
@@ -214,3 +215,5 @@ def _check_types(given: dict[str, Any], spec: NetworkSpec | KernelSpec) -> None:
             raise ValueError(f"`{name}` must be {wanted}, got {value!r}.")
         if name in SIZES and value < 1:
             raise ValueError(f"`{name}` must be 1 or more, got {value}.")
+        if name.endswith(("layers", "depth")) and value > MOST_LAYERS:
+            raise ValueError(f"`{name}` must be {MOST_LAYERS:,} or less, got {value:,}.")
