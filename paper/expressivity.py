@@ -14,9 +14,9 @@ from lgan.data.pairs import BREC
 from lgan.nn import LGAN
 from lgan.wl import check
 from lgan.wl.hierarchy import brec_rows
-from lgan.wl.reliability import OUT_CHANNELS, ProtocolConfig, trained_verdicts
 from paper.json_records import read_record, write_record
 from paper.published import BREC_COUNTS
+from paper.reliability import OUT_CHANNELS, ProtocolConfig, trained_verdicts
 from paper.render import Grid
 
 KINDS = {

@@ -3,7 +3,7 @@ import pytest
 
 import lgan
 from lgan.graph.named import named_graph
-from lgan.wl.reliability import OUT_CHANNELS, ProtocolConfig, Verdict, trained_verdicts
+from paper.reliability import OUT_CHANNELS, ProtocolConfig, Verdict, trained_verdicts
 
 HEXAGON = (named_graph("hexagon"), named_graph("two-triangles"))
 SQUARES = (nx.cycle_graph(8), nx.disjoint_union(nx.cycle_graph(4), nx.cycle_graph(4)))
