@@ -578,3 +578,23 @@ def test_balanced_classes_have_the_same_share_of_the_loss(lgan, tmp_path, weight
     assert ran.json["config"]["class_weight"] == weight
     found = lgan("predict", "m/model.safetensors", "--smiles", "CCO", "--json").json
     assert found["rows"][0]["active_probability_1"] == pytest.approx(expected, abs=0.03)
+
+
+@pytest.mark.parametrize("words", [("train", "train", "val", "test"), ("train", "train", "test")])
+def test_what_a_column_calls_test_is_not_trained_on(words, lgan, tmp_path):
+    pytest.importorskip("rdkit", reason="molecules need rdkit")
+    table, output = tmp_path / "parts.csv", tmp_path / "run"
+    parts = [words[i % len(words)] for i in range(24)]
+    rows = [f"{'C' * (1 + i % 12)}{'O' if i < 12 else 'N'},{i},{parts[i]}" for i in range(24)]
+    table.write_text("\n".join(["smiles,y,part", *rows]))
+    how = ["--target", "y", "--split", "column:part"]
+    refused = lgan("cv", table, *how)
+    assert refused.code == 1
+    assert "graphs `test`. `lgan train --split column:part` trains without them" in refused.err
+    small = ["--members", "2", "--epochs", "1", "--hidden", "4", "--no-report"]
+    said = lgan("train", table, *how, *small, "--output", output).err
+    assert f"{parts.count('test')} graphs called `test` are left out" in said
+    lgan("predict", output / "model.safetensors", table, "--output", "said.csv")
+    with Path("said.csv").open(newline="") as file:
+        seen = [row["seen"] == "yes" for row in csv.DictReader(file)]
+    assert seen == [part == "train" for part in parts]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from lgan.data import RawGraphs, Split, load_raw
 from lgan.data.split_words import column_folds, group_folds, random_folds, scaffold_groups
+from lgan.data.splits import OUTSIDE
 from lgan.task import Task
 
 
@@ -113,11 +114,15 @@ def test_random_folds_are_of_one_size() -> None:
 
 
 def test_columns_name_parts_or_folds(raw: RawGraphs) -> None:
-    assert column_folds(["Train", "TEST", "validation"]).tolist() == [-1, 0, 1]
+    assert column_folds(["Train", "TEST", "validation"]).tolist() == [-1, OUTSIDE, 0]
     assert column_folds([1, 2, 5, "1"]).tolist() == [0, 1, 2, 0]
     parts = replace(raw, columns={"part": ["train", "test", "val"] * 100})
     folds = Split.parse("column:part").folds(parts, raw.known_task)
-    assert folds[:3].tolist() == [-1, 0, 1]
+    assert folds[:3].tolist() == [-1, OUTSIDE, 0]
+    parts = replace(raw, columns={"part": ["train", "test", "train"] * 100})
+    folds = Split.parse("column:part").folds(parts, raw.known_task, 5)
+    assert (folds[1::3] == OUTSIDE).all()
+    assert torch.bincount(folds[folds != OUTSIDE]).tolist() == [40] * 5
 
 
 @pytest.mark.parametrize(

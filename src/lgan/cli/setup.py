@@ -112,12 +112,27 @@ def drawn_folds(
     seed: int,
     *,
     usual: int = 10,
+    parts: bool = False,
 ) -> "torch.Tensor":
     """The test fold of every graph; where their number is not given, the usual one, or as many as
-    the rarest class or the groups allow, which is said.
+    the rarest class or the groups allow, which is said. A column may name ``parts`` in place of
+    folds where one training is all there is.
     """
+    from lgan.data.splits import OUTSIDE
+
     fold = split.folds(raw, task, folds or usual, seed, at_most=folds is None)
-    made = int(fold.max()) + 1
+    made, outside = int(fold.max()) + 1, int((fold == OUTSIDE).sum())
+    if outside and not parts:
+        raise ValueError(
+            f"Cross-validation needs folds, got one split in the column {split.of!r}, which calls "
+            f"{outside:,} graphs `test`. `lgan train --split {split}` trains without them, and "
+            "`lgan predict` scores them; or put the numbers of folds in the column."
+        )
+    if outside:
+        chosen = (
+            "those called `val`" if folds is None and made == 1 else f"{made} folds of the rest"
+        )
+        note(f"{outside:,} graphs called `test` are left out; {chosen} choose the epoch")
     if folds is None and made < usual and split.word not in ("column", "published"):
         classes = split.word == "stratified" and task.has_classes
         groups = "groups" if split.word in ("group", "scaffold") else "graphs"
@@ -127,13 +142,15 @@ def drawn_folds(
 
 
 def checked_folds(
-    split: "Split", found: "ReadSource", folds: int | None, seed: int, *, usual: int = 10
+    split: "Split", found: "ReadSource", folds: int | None, seed: int, **options: Any
 ) -> "torch.Tensor":
-    """The test fold of every graph, on which something can be trained, before anything is made."""
+    """The test fold of every graph, on which something can be trained, before anything is made; see
+    :func:`drawn_folds`.
+    """
     from lgan.train.folds import choose_groups
 
-    fold = drawn_folds(split, found.raw, found.union.known_task, folds, seed, usual=usual)
-    return choose_groups(found.union, fold, seed)[0]
+    fold = drawn_folds(split, found.raw, found.union.known_task, folds, seed, **options)
+    return choose_groups(found.union, fold, seed, outside=True)[0]
 
 
 def metric_name(union: "Graphs", metric: str | None) -> str:

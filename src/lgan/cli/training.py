@@ -224,7 +224,7 @@ def train(
         union = found.union
         metric_name(union, metric)
         usual = 10 if members == 1 else max(5, members)
-        fold = checked_folds(how, found, folds, seed, usual=usual)
+        fold = checked_folds(how, found, folds, seed, usual=usual, parts=True)
         settings = with_data_options(settings, union)
         path = folder / "model.safetensors"
         made = int(fold.max()) + 1
@@ -232,9 +232,8 @@ def train(
         if leader:
             side = f"{members} members side by side" if members > 1 else "one model"
             each = "each without another" if members > 1 else "without one"
-            note(
-                f"training {side}, {each} of {made} folds, up to {settings.training.epochs} epochs"
-            )
+            held = f"{each} of {made} folds" if made > 1 else "without what is held out"
+            note(f"training {side}, {held}, up to {settings.training.epochs} epochs")
             compile_loops(model, place)
         with (
             resumable(folder, resume=resume, overwrite=overwrite) if leader else nullcontext(),

@@ -11,15 +11,15 @@ from torch import Tensor
 
 from lgan._optional import require
 from lgan.data.raw import RawGraphs
-from lgan.data.splits import drawn_folds, possible_folds, read_folds
+from lgan.data.splits import OUTSIDE, drawn_folds, possible_folds, read_folds
 from lgan.task import Task
 from lgan.task.cells import spelled
 
 SPLITS = ("stratified", "random", "scaffold", "group:COLUMN", "column:NAME", "published:FOLDER")
 PARTS = {  # what a column may call the parts, and the fold in which they are held out
     "train": -1, "training": -1,
-    "test": 0, "testing": 0,
-    "val": 1, "valid": 1, "validation": 1, "dev": 1,
+    "test": OUTSIDE, "testing": OUTSIDE,
+    "val": 0, "valid": 0, "validation": 0, "dev": 0,
 }  # fmt: skip
 
 
@@ -70,7 +70,9 @@ class Split:
         *,
         at_most: bool = False,
     ) -> Tensor:
-        """The fold in which every graph is held out ``[G]``; -1 for one that never is.
+        """The fold in which every graph is held out ``[G]``; -1 for one that never is, and
+        :data:`OUTSIDE` for one that a column calls a test. Folds are then drawn among the others,
+        unless the column says which of them are held out.
 
         Args:
             raw: The graphs, with the columns and SMILES that the split reads.
@@ -82,7 +84,13 @@ class Split:
         if self.word == "published":
             return read_folds(self.of, raw.num_graphs)
         if self.word == "column":
-            return column_folds(self._cells(raw), self.of)
+            folds = column_folds(self._cells(raw), self.of)
+            if int(folds.max()) >= 0:
+                return folds
+            inside = (folds != OUTSIDE).nonzero().flatten()
+            part = raw.select(inside.tolist())
+            drawn = Split().folds(part, task, num_folds, seed, at_most=at_most)
+            return folds.index_copy(0, inside, drawn)
         if self.word == "group":
             return group_folds(self._cells(raw), num_folds, seed, at_most=at_most)
         if self.word == "scaffold":
@@ -199,12 +207,12 @@ def column_folds(cells: Sequence[Any], name: str = "split") -> Tensor:
 
     Example:
         >>> column_folds(["train", "test", "valid", "train"]).tolist()
-        [-1, 0, 1, -1]
+        [-1, -2, 0, -1]
     """
     words = [(spelled(cell) or "").lower() for cell in cells]
     if all(word in PARTS for word in words):
         folds = torch.tensor([PARTS[word] for word in words], dtype=torch.int64)
-        if not bool((folds == 0).any()) or not bool((folds == -1).any()):
+        if not bool((folds == OUTSIDE).any()) or not bool((folds == -1).any()):
             raise ValueError(
                 f"The column {name!r} must call some graphs `train` and some `test`, got "
                 f"{', '.join(map(repr, sorted(set(words))))}. Correct it."

@@ -9,6 +9,9 @@ from torch import Tensor
 
 from lgan.catalogue import DATASETS
 
+# The fold of a graph that nothing is trained on and nothing chosen by.
+OUTSIDE = -2
+
 
 def drawn_folds(
     dataset: str,
@@ -149,7 +152,7 @@ def read_folds(folder: str | Path, num_graphs: int) -> Tensor:
     raise AssertionError("count() does not end")
 
 
-def check_folds(folds: Tensor, y: Tensor) -> None:
+def check_folds(folds: Tensor, y: Tensor, *, outside: bool = False) -> None:
     """Refuse folds on which nothing can be trained or tested.
 
     Every fold from 0 to the largest must hold out a graph, and what remains for training must
@@ -158,6 +161,8 @@ def check_folds(folds: Tensor, y: Tensor) -> None:
     Args:
         folds: The fold in which each graph is held out, ``-1`` for never.
         y: The class of every graph.
+        outside: Whether graphs may be left out of everything, as :data:`OUTSIDE`; one fold of the
+            others is then enough.
 
     Shapes:
         ``folds [G]``, ``y [G]``.
@@ -168,7 +173,9 @@ def check_folds(folds: Tensor, y: Tensor) -> None:
             f"{list(folds.shape)}. Make or read them for this set."
         )
     num_folds = int(folds.max()) + 1 if len(folds) else 0
-    if num_folds < 2 or int(folds.min()) < -1:
+    inside = folds != OUTSIDE
+    apart = outside and not bool(inside.all())
+    if num_folds < (1 if apart else 2) or int(folds.min()) < (OUTSIDE if apart else -1):
         raise ValueError(
             "`folds` must number two folds or more from 0, with -1 for graphs never held out, got "
             f"{torch.unique(folds).tolist()[:8]}. Use `stratified_folds` or `read_folds`."
@@ -180,7 +187,7 @@ def check_folds(folds: Tensor, y: Tensor) -> None:
                 f"Every fold must hold out a graph, got none in fold {k + 1} of {num_folds}. "
                 "Choose fewer folds."
             )
-        classes = torch.unique(y[~held_out]).tolist()
+        classes = torch.unique(y[~held_out & inside]).tolist()
         if len(classes) < 2:
             raise ValueError(
                 "The training part of every fold must hold at least two classes, got only "

@@ -160,8 +160,9 @@ def stored_model(
     """
     settings = with_data_options(settings, source.union)
     raw, alone = source.raw, trained.members == 1
-    # A single model has not seen its hold-out; of several each graph was seen by some.
-    held_out = (trained.fold == 0).nonzero().flatten() if alone else torch.empty(0).long()
+    # Of several models each graph was seen by some, unless all hold out the same.
+    same = alone or int(trained.fold.max()) == 0
+    held_out = (trained.fold == 0).nonzero().flatten() if same else torch.empty(0).long()
     seen = (trained.fold != OUTSIDE).index_fill(0, held_out, False)
     said, scale = trained.predictions, trained.scale
     there = said.isfinite().all(1)

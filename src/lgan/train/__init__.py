@@ -1,8 +1,9 @@
 """Training, cross-validation and the records of both."""
 
+from lgan.data.splits import OUTSIDE
 from lgan.train.config import TrainConfig
 from lgan.train.curves import Curves
-from lgan.train.ensemble import OUTSIDE, TrainedEnsemble, train_ensemble, train_ensembles
+from lgan.train.ensemble import TrainedEnsemble, train_ensemble, train_ensembles
 from lgan.train.evaluate import predict
 from lgan.train.folds import cross_validate, cross_validate_variants
 from lgan.train.jobs import Variant

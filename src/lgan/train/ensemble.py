@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from lgan.data.sharded_union import Graphs
+from lgan.data.splits import OUTSIDE
 from lgan.task import Metric, TargetScale
 from lgan.train.config import TrainConfig
 from lgan.train.curves import Curves
@@ -25,8 +26,6 @@ from lgan.train.run_lock import run_lock
 from lgan.train.selection import best_epoch, stop_epoch
 from lgan.train.stack import join, model_view
 
-# The fold of a graph that no member reads.
-OUTSIDE = -2
 logger = logging.getLogger(__name__)
 
 
@@ -113,9 +112,10 @@ def train_ensemble(
         factory: Builds one model.
         union: The data set, on the device to train on.
         members: Number of models; one holds out a tenth of the graphs, or the first fold.
-        folds: Number of folds to draw, or the fold of every graph ``[G]`` (-1: never held out); by
-            default as many as there are members, and at least five, or as the rarest class has
-            graphs. Member ``i`` holds out fold ``i``, counted round where there are fewer folds.
+        folds: Number of folds to draw, or the fold of every graph ``[G]`` (-1: never held out,
+            :data:`OUTSIDE`: read by no member); by default as many as there are members, and at
+            least five, or as the rarest class has graphs. Member ``i`` holds out fold ``i``,
+            counted round where there are fewer folds.
         config: Settings; ``window`` and ``patience`` say how the epoch is chosen and when to stop.
         metric: Name of the metric, see :func:`lgan.cross_validate`.
         graph_weight: What the loss of every graph is multiplied by ``[G]``.
@@ -140,14 +140,18 @@ def train_ensemble(
         raise ValueError(f"`members` must be 1 or more, got {members}.")
     config = (config or TrainConfig()).sized(union.num_graphs)
     number = (max(5, members) if members > 1 else 10) if folds is None else folds
-    fold, _ = choose_groups(union, number, config.seed, at_most=folds is None)
+    fold, _ = choose_groups(union, number, config.seed, at_most=folds is None, outside=True)
     jobs = _jobs(fold, members, config.seed)
-    variant, place = Variant(factory, config, model or {}), device or union.device
+    # Batches are drawn from the whole set, and larger where a part of it is not read.
+    share = float((fold != OUTSIDE).double().mean())
+    drawn = replace(config, batch_size=round(config.batch_size / share))
+    groups = fold.clamp(min=-1)
+    variant, place = Variant(factory, drawn, model or {}), device or union.device
     at_once = how_many_at_once(
-        factory, union, members, fold=fold, config=config, rows=rows, device=place
+        factory, union, members, fold=groups, config=drawn, rows=rows, device=place
     )
     train = partial(
-        train_together, union, groups=fold, metric=metric, graph_weight=graph_weight,
+        train_together, union, groups=groups, metric=metric, graph_weight=graph_weight,
         captured=captured, device=device,
     )  # fmt: skip
     with run_lock(output):

@@ -191,7 +191,7 @@ def cross_validate_variants(
 
 
 def choose_groups(
-    union: Graphs, folds: int | Tensor, seed: int, *, at_most: bool = False
+    union: Graphs, folds: int | Tensor, seed: int, *, at_most: bool = False, outside: bool = False
 ) -> tuple[Tensor, Tensor]:
     """The test fold of every graph, given or drawn, and what folds are stratified by, both ``[G]``.
 
@@ -200,6 +200,7 @@ def choose_groups(
         folds: Number of folds to draw, or the test fold of every graph.
         seed: Fixes the draw.
         at_most: Draw fewer folds where a class has fewer graphs.
+        outside: Whether graphs may be left out of everything.
     """
     task, y = union.known_task, union.y.cpu()
     # Graphs of which the target is missing go where there is room.
@@ -211,7 +212,7 @@ def choose_groups(
         fold = folds.cpu()
     # Numbers need no two classes to train on.
     strata = strata if task.has_classes else torch.arange(union.num_graphs)
-    check_folds(fold, strata)
+    check_folds(fold, strata, outside=outside)
     return fold, strata
 
 
