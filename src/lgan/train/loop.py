@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -380,6 +381,8 @@ def _fingerprint(
         "nodes": int(union.node_ptr[-1]),
         **({"window": union.window} if isinstance(union, ShardedUnion) else {}),
         "node features": union.num_features,
+        "targets": _checksum(union.y),
+        **({"features and edges": _content(union)} if isinstance(union, GraphUnion) else {}),
         "models": len(jobs),
         "folds": splits.hexdigest()[:12],
         "metric": metric,
@@ -389,6 +392,21 @@ def _fingerprint(
     }
     plain: dict[str, Any] = json.loads(json.dumps(settings))
     return plain
+
+
+def _content(union: GraphUnion) -> str:
+    """A checksum of the graphs themselves."""
+    lines = union.lines
+    edges = (lines.pair_index, lines.pair_rows, lines.pair_table)
+    given = (union.x, union.x_table, union.graph_x, *edges)
+    return _checksum(*(part for part in given if part is not None))
+
+
+def _checksum(*tensors: Tensor) -> str:
+    found = hashlib.sha256()
+    for tensor in tensors:
+        found.update(np.ascontiguousarray(tensor.cpu().numpy()).data)
+    return found.hexdigest()[:12]
 
 
 def _one_or_all(values: list[Any]) -> Any:
