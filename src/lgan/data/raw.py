@@ -236,7 +236,8 @@ class RawGraphs:
 
     def with_targets(self, targets: Mapping[str, Sequence[Any]]) -> "RawGraphs":
         """The same graphs with these targets, one value per graph."""
-        return replace(self, targets=dict(targets), task=None)
+        values = {name: list(column) for name, column in targets.items()}
+        return replace(self, targets=values, task=None)
 
     def _task_of_all(self) -> Task | None:
         """The task where there is one; a few graphs may not show all classes."""

@@ -1,5 +1,6 @@
 """Records of an SDF: a molecule with named values."""
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -50,14 +51,20 @@ def _records(lines: Iterable[str]) -> Iterator[list[str]]:
         yield record
 
 
+# A value may begin with that sign too, as in ">10000".
+_HEADER = re.compile(r"^>.*<[^>]*>")
+
+
 def _columns(record: list[str]) -> dict[str, str]:
-    end = next((i for i, line in enumerate(record) if line.startswith((">", SEPARATOR))), None)
+    end = next(
+        (i for i, line in enumerate(record) if _HEADER.match(line) or line == SEPARATOR), None
+    )
     # The line break at the end tells even one line from a SMILES.
     columns = {MOLBLOCK: "\n".join(record[:end]) + "\n", NAME: record[0].strip()}
     name = ""
     values: list[str] = []
     for line in record[end:] if end is not None else []:
-        if line.startswith(">"):
+        if _HEADER.match(line):
             name, values = line[line.find("<") + 1 : line.rfind(">")].strip(), []
         elif line.strip() and line != SEPARATOR:
             values.append(line)

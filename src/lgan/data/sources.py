@@ -1,5 +1,6 @@
 """Whatever holds graphs, as `RawGraphs`: names, files, and lists of Python objects."""
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -144,7 +145,8 @@ class _Reading:
     @property
     def target_values(self) -> dict[str, Sequence[Any]]:
         """The values of the targets by name, where they were given."""
-        return dict(self.targets) if isinstance(self.targets, Mapping) else {}
+        given = self.targets if isinstance(self.targets, Mapping) else {}
+        return {name: list(values) for name, values in given.items()}  # a Series goes by labels
 
     def told(self, total: int) -> Callable[[int], None] | None:
         """A callback that takes the number of rows done."""
@@ -260,8 +262,9 @@ def _from_list(source: Any, how: _Reading) -> RawGraphs:
         )
     if len(source) == 0:
         raise ValueError("Expected at least one graph, got an empty list.")
-    entries = list(source)
-    package = type(entries[0]).__module__.split(".")[0]
+    entries = [None if _absent(entry) else entry for entry in source]
+    first = next((entry for entry in entries if entry is not None), None)
+    package = type(first).__module__.split(".")[0]
     if isinstance(how.columns, Mapping):
         values = {name: list(column) for name, column in how.columns.items()}
         for name, column in values.items():
@@ -273,9 +276,9 @@ def _from_list(source: Any, how: _Reading) -> RawGraphs:
         raw = _from_list(entries, replace(how, columns=()))
         kept = {name: [own[row] for row in raw.rows.tolist()] for name, own in values.items()}
         return replace(raw, columns=kept)
-    if entries[0] is None or isinstance(entries[0], str) or package == "rdkit":
+    if first is None or isinstance(first, str) or package == "rdkit":
         return _molecules(entries, how)
-    if hasattr(entries[0], "adj"):
+    if hasattr(first, "adj"):
         return _networkx(entries, "graphs", how)
     if package == "torch_geometric":
         from lgan.data.pyg import from_pyg
@@ -285,7 +288,16 @@ def _from_list(source: Any, how: _Reading) -> RawGraphs:
         return raw.with_targets(how.target_values) if how.target_values else raw
     raise TypeError(
         "Expected a list of SMILES, RDKit molecules, PyG `Data` or networkx graphs, got one of "
-        f"{type(entries[0]).__name__}. Convert its entries."
+        f"{type(first).__name__}. Convert its entries."
+    )
+
+
+def _absent(entry: Any) -> bool:
+    """Whether nothing is there: None, NaN, or what pandas has for it."""
+    return (
+        entry is None
+        or type(entry).__name__ == "NAType"
+        or (isinstance(entry, float) and math.isnan(entry))
     )
 
 

@@ -169,11 +169,11 @@ def open_table(
 def safe_cell(value: object) -> str:
     """A cell as text that no spreadsheet takes for a formula.
 
-    Text that begins like a formula gets an apostrophe before it; numbers stay numbers.
+    Text that begins like a formula gets an apostrophe before it; numbers and lone signs stay.
 
     Example:
-        >>> safe_cell("=cmd()"), safe_cell("-3.2"), safe_cell("CCO"), safe_cell(None)
-        ("'=cmd()", '-3.2', 'CCO', '')
+        >>> safe_cell("=cmd()"), safe_cell("-3.2"), safe_cell("+"), safe_cell(None)
+        ("'=cmd()", '-3.2', '+', '')
     """
     text = "" if value is None else str(value)
     # The wide forms are signs of formulas in East Asian spreadsheets.
@@ -182,7 +182,7 @@ def safe_cell(value: object) -> str:
     return text
 
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)|[+-]")
 
 
 def _suffixes(path: Path) -> tuple[str, str]:
@@ -298,7 +298,7 @@ def _from_csv(path: Path, encoding: str, separator: str | None) -> Iterator[list
         rows = csv.reader(text, delimiter=separator or ",", strict=True)
         next(rows, None)
         for row in rows:
-            if row:  # not a blank line
+            if any(cell.strip() for cell in row):  # not a blank line
                 yield row
 
 
