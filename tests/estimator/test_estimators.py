@@ -134,7 +134,7 @@ def test_tables_and_series_are_read_by_position(classes):
     assert model.predictor_.task.targets == ("y",)
     assert classifier().fit(SMILES, pd.DataFrame({"t": NAMES})).predictor_.task.targets == ("t",)
     assert classifier().fit(SMILES, pd.Series(NAMES, dtype="category")).classes_[0] == "no"
-    with pytest.raises(ValueError, match=r"must have a column `smiles`.*got name, other"):
+    with pytest.raises(ValueError, match=r"must have one column `smiles`.*got name, other"):
         classes.predict(pd.DataFrame({"name": SMILES, "other": SMILES}))
 
 

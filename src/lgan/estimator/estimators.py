@@ -23,6 +23,7 @@ from lgan.data.split_words import group_folds, random_folds
 from lgan.data.splits import stratified_folds
 from lgan.estimator.rows import (
     as_rows,
+    check_all_read,
     distinct_labels,
     graph_weights,
     row_values,
@@ -41,8 +42,8 @@ from lgan.experiment import (
 from lgan.explain.attribution import Attribution
 from lgan.graph import GraphUnion
 from lgan.predictor import Predictor
-from lgan.task.cells import spelled
-from lgan.train import TrainedEnsemble, train_ensemble
+from lgan.task.cells import TargetColumn, spelled
+from lgan.train import OUTSIDE, TrainedEnsemble, train_ensemble
 from lgan.train.environment import choose_device
 
 
@@ -99,15 +100,19 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             y: Classes ``[n]``, or several columns of the same two classes; numbers ``[n]`` or
                 ``[n, T]``. NaN or ``None`` where missing.
             sample_weight: What the loss of every graph is multiplied by ``[n]``, relative to
-                their mean.
+                their mean; 0 leaves it out.
             groups: Graphs of one group are held out together, for example
                 :func:`lgan.scaffolds`.
         """
         settings, source = self._read(X, *self._targets(X, y))
         together = row_values(groups, "groups", source.raw, X)
-        fold = self._folds(source.whole, settings.training.seed, together)
-        settings = with_data_options(settings, source.whole)
         weight = graph_weights(sample_weight, source.raw, X)
+        fold = torch.full((source.whole.num_graphs,), OUTSIDE)
+        read = torch.arange(len(fold)) if weight is None else weight.nonzero().flatten()
+        if together is not None:
+            together = [together[graph] for graph in read.tolist()]
+        fold[read] = self._folds(source.whole, settings.training.seed, together, read)
+        settings = with_data_options(settings, source.whole)
         with self._threads():
             trained = train_ensemble(
                 factory(settings, source.whole),
@@ -191,11 +196,17 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         alone = isinstance(X, str) or not (
             isinstance(X, Sequence | np.ndarray) or hasattr(X, "iloc")
         )
+        if "target" in asked:
+            asked["target"] = self._output(asked["target"])
         with self._threads():
             found = self._fitted().explain(
                 as_rows([X] if alone else X), reading=self._told(X), **asked
             )
         return found[0] if alone else found
+
+    def _output(self, target: Any) -> Any:
+        """What is explained, as the model calls it."""
+        return target
 
     def save(self, path: Path | str) -> None:
         """Write the model to a file, which :func:`lgan.load_model` and ``lgan predict`` read."""
@@ -274,12 +285,7 @@ class LGANClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[Any]:
         """The likeliest class of every graph, of every target where there are several."""
         answers = self.predict_proba(X)
-        unread = np.flatnonzero(np.isnan(answers).any(axis=1))
-        if unread.size:
-            raise ValueError(
-                f"{unread.size} of {len(answers)} graphs cannot be read, the first of them number "
-                f"{int(unread[0])}. Leave them out, or call `predict_proba`, which gives NaN there."
-            )
+        check_all_read(answers, "`predict_proba`")
         one = self.predictor_.task.has_classes
         places = answers.argmax(1) if one else (answers > 0.5).astype(int)
         return np.asarray(self.classes_[places])
@@ -299,8 +305,13 @@ class LGANClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
         for column, values in enumerate(target_columns(X, y, fewest=1).values()):
             there += [(row, column, v) for row, v in enumerate(values) if spelled(v) is not None]
         right = [spelled(said[row, column]) == spelled(value) for row, column, value in there]
-        weight = None if sample_weight is None else [sample_weight[row] for row, _, _ in there]
+        given = None if sample_weight is None else np.asarray(sample_weight)
+        weight = None if given is None else [given[row] for row, _, _ in there]
         return float(np.average(right, weights=weight))
+
+    def _output(self, target: Any) -> Any:
+        own = self._fitted().task.has_classes and target in self.classes_.tolist()
+        return str(spelled(target)) if own else target
 
     def _order(self) -> list[int]:
         """Where each of ``classes_`` is among the outputs of the model."""
@@ -325,8 +336,9 @@ class LGANRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R², the mean over targets, of the values that are not missing in ``y``."""
         said, scores = self.predict(X).reshape(len(as_rows(X)), -1), []
-        for column, values in enumerate(target_columns(X, y, fewest=1).values()):
-            truth = np.asarray(values, dtype=float)
+        check_all_read(said, "`predict`")
+        for column, (name, values) in enumerate(target_columns(X, y, fewest=1).items()):
+            truth = TargetColumn.read(name, values).numbers
             there = ~np.isnan(truth)
             weight = None if sample_weight is None else np.asarray(sample_weight)[there]
             scores.append(r2_score(truth[there], said[there, column], sample_weight=weight))

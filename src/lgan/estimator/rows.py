@@ -16,9 +16,9 @@ def as_rows(graphs: Any) -> list[Any]:
     """Graphs as a list; of a table the column of SMILES."""
     if hasattr(graphs, "columns"):  # a DataFrame
         named = [name for name in graphs.columns if str(name).lower() == "smiles"]
-        if not named and len(graphs.columns) != 1:
+        if len(named or graphs.columns) != 1:
             raise ValueError(
-                "A table of molecules must have a column `smiles`, or one column alone, got "
+                "A table of molecules must have one column `smiles`, or one column alone, got "
                 f"{', '.join(map(str, graphs.columns))}. Pass the column itself."
             )
         graphs = graphs[(named or list(graphs.columns))[0]]
@@ -111,6 +111,16 @@ def row_values(values: Any, name: str, raw: RawGraphs, graphs: Any) -> list[Any]
     return [each[row] for row in raw.rows.tolist()]
 
 
+def check_all_read(answers: NDArray[np.float64], tolerant: str) -> None:
+    """Refuse answers ``[n, T]`` of which some are NaN; name what gives them all the same."""
+    unread = np.flatnonzero(np.isnan(answers).any(axis=1))
+    if unread.size:
+        raise ValueError(
+            f"{unread.size} of {len(answers)} graphs cannot be read, the first of them number "
+            f"{int(unread[0])}. Leave them out, or call {tolerant}, which gives NaN there."
+        )
+
+
 def graph_weights(sample_weight: Any, raw: RawGraphs, graphs: Any) -> Tensor | None:
     """The weight of every graph that was read, 1 on the average; nothing where none were given."""
     values = row_values(sample_weight, "sample_weight", raw, graphs)
@@ -122,4 +132,4 @@ def graph_weights(sample_weight: Any, raw: RawGraphs, graphs: Any) -> Tensor | N
             "`sample_weight` must hold finite numbers of 0 or more, not all of them 0, got "
             f"{values[:10]}. Correct them, or leave it out."
         )
-    return weight / weight.mean()
+    return weight / weight[weight > 0].mean()
