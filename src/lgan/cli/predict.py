@@ -231,6 +231,8 @@ def _show(
         where = "the rows it was not trained on" if rest and found.known else f"all rows{of}"
         measured = ", ".join(f"{name} {shown(name, value)}" for name, value in metrics.items())
         console.print(f"on {where}: {measured}", highlight=False, soft_wrap=True)
+    if found.no_score:
+        note(f"not compared with the targets of the source: {found.no_score}")
     if found.failed:
         note(f"{found.failed:,} of {found.count:,} rows have no prediction; `error` says why.")
     if found.unseen:

@@ -58,6 +58,7 @@ class PredictionRows:
         answers: What the model said of these rows.
         trained_on: Whether it was trained on these rows.
         nearest: How many training molecules are told that a molecule is most like.
+        no_score: Why the targets of the source cannot be compared with, where that is so.
     """
 
     predictor: Predictor
@@ -71,6 +72,7 @@ class PredictionRows:
     answers: list[Tensor] = field(default_factory=list)
     trained_on: list[Tensor] = field(default_factory=list)
     nearest: int = 0
+    no_score: str = ""
 
     @staticmethod
     def of(
@@ -114,7 +116,7 @@ class PredictionRows:
         cells = _cells(source, raw)
         found = PredictionRows(predictor, [], iter(()), nearest=nearest)
         found.rows = found._all(raw, cells, on_error, progress, block)
-        found.columns = _renamed(list(cells), predictor.task) + found._own
+        found.columns = _renamed(list(cells), found._own) + found._own
         return found
 
     @staticmethod
@@ -132,7 +134,7 @@ class PredictionRows:
         features = _features(predictor, table.path)
         structures = choose_structures(table.names, smiles_column)
         found = PredictionRows(predictor, [], iter(()), nearest=nearest)
-        found.columns = _renamed(table.names, predictor.task) + found._own
+        found.columns = _renamed(table.names, found._own) + found._own
         found.rows = found._streamed(table, blocks, features, structures, on_error, progress)
         return found
 
@@ -151,7 +153,8 @@ class PredictionRows:
             cells: Columns that come first, one cell for every row that was read or not.
             members: What each member says of the graphs, where that is known already.
         """
-        names = _renamed(list(cells), predictor.task) + predicted_columns(predictor.task)
+        own = predicted_columns(predictor.task)
+        names = _renamed(list(cells), own) + own
         found = PredictionRows(predictor, names, iter(()))
         return list(found._rows(raw, cells, "skip", 0, members))
 
@@ -171,7 +174,7 @@ class PredictionRows:
         """Every metric of the task, where the source has the targets: on the rows that the model
         was not trained on, or on all where it was trained on all of them.
         """
-        if not self.truth:
+        if not self.truth or self.no_score:
             return {}
         y, answers, task = torch.cat(self.truth), torch.cat(self.answers), self.predictor.task
         fresh = ~torch.cat(self.trained_on)
@@ -274,8 +277,11 @@ class PredictionRows:
         self.count += raw.num_graphs + len(reasons)
         self.failed += len(reasons)
         self.known += sum(seen)
-        if raw.targets and raw.num_graphs:
-            self.truth.append(self.predictor.task.encode(raw.targets))
+        if raw.targets and raw.num_graphs and not self.no_score:
+            try:
+                self.truth.append(self.predictor.task.encode(raw.targets))
+            except ValueError as error:  # predictions need no targets
+                self.no_score = str(error)
             self.answers.append(answers)
             self.trained_on.append(known)
         place = {row: graph for graph, row in enumerate(raw.rows.tolist())}
@@ -379,7 +385,12 @@ def _cells(source: Any, raw: RawGraphs) -> dict[str, Sequence[Any]]:
     return cells
 
 
-def _renamed(names: Sequence[str], task: Task) -> list[str]:
+def _renamed(names: Sequence[str], taken: Sequence[str]) -> list[str]:
     """The columns of a source; one that has the name of a predicted one says where it is from."""
-    taken = set(predicted_columns(task))
-    return [f"{name} (input)" if name in taken else name for name in names]
+    found: list[str] = []
+    for name in names:
+        new = name
+        while new in taken or new in found or (new != name and new in names):
+            new = f"{new} (input)"
+        found.append(new)
+    return found
