@@ -1,5 +1,6 @@
 """From the columns of a table to what is to be predicted."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -85,6 +86,10 @@ def class_names(columns: Mapping[str, TargetColumn], kind: str) -> tuple[str, ..
     return negative_first(values)
 
 
+# "2,5" for 2.5, and "2" beside it.
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
+
+
 def negative_first(values: Sequence[str]) -> tuple[str, ...]:
     """Two values with the negative one first; others in the order given.
 
@@ -97,7 +102,19 @@ def negative_first(values: Sequence[str]) -> tuple[str, ...]:
     return tuple(values)
 
 
+def _refuse_commas(column: TargetColumn) -> None:
+    values = column.distinct()
+    numbers = all(_DECIMAL_COMMA.fullmatch(value) for value in values)
+    if numbers and any("," in value for value in values):
+        raise ValueError(
+            f"The target {column.name!r} must hold numbers with a decimal point, got decimal "
+            f"commas: {_some(values)}. Write points, or choose the task `multiclass` if these are "
+            "classes."
+        )
+
+
 def _kind_of_one(column: TargetColumn) -> str:
+    _refuse_commas(column)
     values = column.distinct()
     if len(values) <= 2:
         return "binary"
@@ -117,6 +134,7 @@ def _kind_of_one(column: TargetColumn) -> str:
 def _check_numbers(columns: Mapping[str, TargetColumn]) -> tuple[str, ...]:
     for column in columns.values():
         if not column.all_numbers():
+            _refuse_commas(column)
             _refuse_mixed(column)
             raise ValueError(
                 f"A regression needs numbers, got text in {column.name!r}: "
