@@ -64,6 +64,19 @@ def test_fields_that_are_not_read_are_named() -> None:
         from_pyg([_data(pos=torch.zeros(3, 3), z=torch.zeros(3))])
 
 
+def test_a_graph_without_edges_stands_beside_others() -> None:
+    none = torch.zeros(2, 0, dtype=torch.long)
+    for attr in (torch.ones(4, 2), torch.ones(4)):
+        for empty in (attr[:0], None):
+            alone = _data(
+                x=torch.tensor([6]), edge_index=none, edge_attr=empty, y=torch.tensor([0])
+            )
+            for graphs in ([_data(edge_attr=attr), alone], [alone, _data(edge_attr=attr)]):
+                raw = from_pyg(graphs)
+                assert raw.pairs.numbers.tolist() == [[1.0] * (attr.numel() // 4)] * 2
+                assert load(graphs).num_graphs == 2
+
+
 BAD = {
     "no edges at all": (_data(edge_index=None), "must have `edge_index`"),
     "a node that is not there": (

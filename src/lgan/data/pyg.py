@@ -139,13 +139,16 @@ def _columns(values: list[Any], lengths: list[int], name: str) -> Columns:
     if not present:
         return Columns.empty(sum(lengths))
     for number, (value, length) in enumerate(zip(values, lengths, strict=True)):
+        if value is None and length == 0:
+            continue
         if not isinstance(value, Tensor) or value.ndim not in (1, 2) or len(value) != length:
             got = type(value).__name__ if not isinstance(value, Tensor) else list(value.shape)
             raise ValueError(
                 f"`{name}` of graph {number} must have {length} rows, as all graphs have it, got "
                 f"{got}. Set it on every graph."
             )
-    flat = [value.cpu().reshape(len(value), -1) for value in values]
+    filled = [present[0][:0] if value is None else value for value in values]
+    flat = [value.cpu() if value.ndim == 2 else value.cpu()[:, None] for value in filled]
     if len({(value.size(1), value.is_floating_point()) for value in flat}) > 1:
         raise ValueError(
             f"`{name}` must have the same type and number of columns in all graphs, got "
