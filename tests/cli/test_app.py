@@ -151,3 +151,9 @@ def test_a_narrow_table_wraps_words_and_keeps_numbers_whole(capsys, monkeypatch)
     monkeypatch.setenv("COLUMNS", "40")
     table("T", ["model", "accuracy", "what it is"], [["lgan", "91.3% ± 5.2%", "sums " * 20]])
     assert "91.3% ± 5.2%" in capsys.readouterr().out
+
+
+def test_brackets_in_names_of_columns_are_shown_as_they_are(capsys):
+    table("T", ["id", "rate [/s]", "b [/] y"], [["[/s]", "1", "[red]"]])
+    out = capsys.readouterr().out
+    assert all(text in out for text in ("rate [/s]", "b [/] y", "[/s]", "[red]"))

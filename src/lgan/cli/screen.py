@@ -167,7 +167,7 @@ def table(title: str, columns: list[str], rows: list[list[str]], note: str = "")
     for index, column in enumerate(columns):
         numbers = index > 0 and all(row[index][:1] in "0123456789[≤≥-" for row in rows)
         # Where room is short words wrap, and numbers stay whole.
-        shown.add_column(column, justify="right" if numbers else "left", no_wrap=numbers)
+        shown.add_column(escape(column), justify="right" if numbers else "left", no_wrap=numbers)
     for row in rows:
         shown.add_row(*map(escape, row))
     console.print(shown)
