@@ -88,6 +88,7 @@ BAD = {
     "x missing in one": (_data(x=None, num_nodes=3), "`x` of graph 1 must have 3 rows"),
     "x of another width": (_data(x=torch.zeros(3, 2)), "same type and number of columns"),
     "a label per node": (_data(y=torch.tensor([0, 1, 0])), "same number of targets"),
+    "text as a label": (_data(y="a"), "`y` of graph 1 must be a number or a tensor, got 'a'"),
     "a graph of several kinds": (HeteroData(), "class `Data`, got HeteroData as graph 1"),
 }
 

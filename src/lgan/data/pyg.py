@@ -185,7 +185,7 @@ def _targets(values: list[Any], names: Sequence[str] | None) -> dict[str, list[A
         if names:
             raise ValueError(f"The targets {tuple(names)} need a field `y`, got graphs without.")
         return {}
-    rows = [None if v is None else torch.as_tensor(v).reshape(-1).tolist() for v in values]
+    rows = [None if v is None else _numbers(v, number) for number, v in enumerate(values)]
     widths = {len(row) for row in rows if row is not None}
     if len(widths) != 1:
         raise ValueError(
@@ -202,3 +202,14 @@ def _targets(values: list[Any], names: Sequence[str] | None) -> dict[str, list[A
     return {
         target: [None if row is None else row[i] for row in rows] for i, target in enumerate(chosen)
     }
+
+
+def _numbers(value: Any, number: int) -> list[Any]:
+    """The field ``y`` of a graph as a list."""
+    try:
+        return list(torch.as_tensor(value).reshape(-1).tolist())
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"`y` of graph {number} must be a number or a tensor, got {value!r}. Number the "
+            "classes from 0 on."
+        ) from error
