@@ -62,6 +62,15 @@ def test_loops_are_dropped() -> None:
     assert raw.pair_index.tolist() == [[0], [1]]
 
 
+@pytest.mark.parametrize("directed", [False, True])
+def test_loops_need_no_attributes(graphs: list[nx.Graph], directed: bool) -> None:
+    expected = from_networkx(graphs, directed=directed)
+    graphs[0].add_edge("y", "y")
+    raw = from_networkx(graphs, directed=directed)
+    assert torch.equal(raw.pair_index, expected.pair_index)
+    assert torch.equal(raw.pairs.categories, expected.pairs.categories)
+
+
 BAD = {
     "an attribute missing": (lambda g: g.nodes["x"].pop("element"), "'element', got 1 of 5"),
     "an infinite number": (lambda g: g.nodes["x"].update(charge=float("inf")), "finite, got inf"),

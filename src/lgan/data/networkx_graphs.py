@@ -64,6 +64,8 @@ def from_networkx(
         place = {node: start + i for i, node in enumerate(graph)}
         nodes.extend(attributes for _, attributes in graph.nodes(data=True))
         for u, v, attributes in graph.edges(data=True):
+            if u == v:
+                continue
             ends.append((place[u], place[v]))
             edges.append(attributes)
             if directed and not graph.is_directed():
