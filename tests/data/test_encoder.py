@@ -133,6 +133,15 @@ def test_numbers_may_have_been_read_as_categories_and_the_other_way_round(raw: R
         Encoder.fit(numbers, targets=["active"]).encode(words)
 
 
+def test_graphs_without_edges_need_no_features_of_edges(raw: RawGraphs) -> None:
+    lone = replace(raw, pair_index=torch.zeros(2, 0, dtype=torch.int64), pairs=Columns.empty(0))
+    lengths = raw.pairs.with_numbers(torch.tensor([[0.5], [1.5], [2.5]]), ("length",))
+    for pairs in (raw.pairs, lengths):
+        encoder = Encoder.fit(replace(raw, pairs=pairs), targets=["active"])
+        union = encoder.encode(lone)
+        assert union.num_edge_features == encoder.num_edge_features
+
+
 def test_numbers_that_are_not_finite_are_refused(raw: RawGraphs) -> None:
     broken = raw.nodes.with_numbers(torch.tensor([[0.0], [1], [torch.inf], [3], [4]]), ("mass",))
     with pytest.raises(ValueError, match=r"'mass' of the nodes of two must be finite, got inf"):

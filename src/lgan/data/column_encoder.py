@@ -186,6 +186,8 @@ def _categories(columns: Columns, name: str, of: str = "rows") -> tuple[Tensor, 
         values, ids = torch.unique(numbers, return_inverse=True)
         words = (str(int(v)) if float(v).is_integer() else repr(v) for v in values.tolist())
         return ids, tuple(words)
+    if len(columns) == 0:  # graphs without edges say nothing of the features of edges
+        return torch.zeros(0, dtype=torch.int64), ()
     raise _missing(columns, name, of)
 
 
@@ -204,6 +206,8 @@ def _numbers(columns: Columns, name: str, of: str) -> Tensor:
                 "Correct it, or train a model on graphs like these."
             ) from error
         numbers = values[columns.categories[:, column].long()]
+    elif len(columns) == 0:
+        return torch.zeros(0)
     else:
         raise _missing(columns, name, of)
     wrong = (~numbers.isfinite()).nonzero()
