@@ -53,6 +53,20 @@ def test_finished_parts_are_not_made_again_and_others_are_refused(table, tmp_pat
         predict_in_parts(other, table, folder, parts=4)
 
 
+def test_a_table_without_rows_has_no_parts(tmp_path, predictor):
+    path = tmp_path / "t.csv"
+    path.write_text("smiles,id\n")
+    done = predict_in_parts(predictor, path, tmp_path / "out", parts=4)
+    assert (done.paths, done.rows) == ((), 0)
+
+
+def test_rows_are_those_that_were_written(tmp_path, predictor):
+    path = tmp_path / "t.csv"
+    path.write_text('smiles,id\nCCO,"two ""\n""lines"\nCCN,1\n')
+    done = predict_in_parts(predictor, path, tmp_path / "out", parts=1)
+    assert done.rows == len(rows(done.paths)) == 2
+
+
 def test_a_part_that_fails_is_absent(table, tmp_path, predictor):
     with pytest.raises(ValueError, match="Row 4 cannot be read"):
         predict_in_parts(predictor, table, tmp_path / "out", parts=8, on_error="raise")

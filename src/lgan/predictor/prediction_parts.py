@@ -60,8 +60,8 @@ def predict_in_parts(
     if parts < 1:
         raise ValueError(f"`parts` must be 1 or more, got {parts}.")
     folder, table = Path(folder), open_table(source)
-    size = min(BLOCK, -(-table.rows // parts))
-    each = size * -(-table.rows // (parts * size))
+    size = max(1, min(BLOCK, -(-table.rows // parts)))
+    each = size * max(1, -(-table.rows // (parts * size)))
     _check_plan(folder, {
         "source": [str(table.path.resolve()), table.path.stat().st_size,
                    table.path.stat().st_mtime_ns],
@@ -95,7 +95,8 @@ def predict_in_parts(
             _make_part(*shared, path, blocks, wait=wait)
             tell()
     tell()
-    return PredictedParts(tuple(path for path in paths if path.is_file()), table.rows)
+    written = tuple(path for path in paths if path.is_file())
+    return PredictedParts(written, sum(map(_rows, written)))
 
 
 def _make_part(
@@ -116,6 +117,16 @@ def _make_part(
             )
             for _ in found.written(path):
                 pass
+
+
+def _rows(path: Path) -> int:
+    """The number of rows of a part; a line that ends inside of quotes goes on in the next."""
+    rows, quotes = -1, 0
+    with path.open("rb") as file:
+        for line in file:
+            quotes += line.count(b'"')
+            rows += quotes % 2 == 0
+    return rows
 
 
 def _check_plan(folder: Path, plan: dict[str, object]) -> None:
