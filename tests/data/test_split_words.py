@@ -132,6 +132,7 @@ def test_columns_name_parts_or_folds(raw: RawGraphs) -> None:
         (["train", "val"], "some graphs `train` and some `test`"),
         (["0", "1.5"], "got '1.5' in row 2"),
         (["train", None, "test"], "got None in row 2"),
+        (["train", 0, "test", 1], "got both: '0', '1', 'test', 'train'. Keep to one"),
     ],
 )
 def test_other_cells_are_refused(cells: list[object], message: str) -> None:

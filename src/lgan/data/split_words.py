@@ -219,12 +219,17 @@ def column_folds(cells: Sequence[Any], name: str = "split") -> Tensor:
             )
         return folds
     if not all(word.isdecimal() for word in words):
-        wrong = next(
+        strange = (
             row for row, word in enumerate(words) if not word.isdecimal() and word not in PARTS
         )
-        raise ValueError(
-            f"The column {name!r} must hold train, val and test, or the number of a fold, got "
+        wrong = next(strange, None)
+        got = (
             f"{cells[wrong]!r} in row {wrong + 1}. Correct it."
+            if wrong is not None
+            else f"both: {', '.join(map(repr, sorted(set(words))[:6]))}. Keep to one of them."
+        )
+        raise ValueError(
+            f"The column {name!r} must hold train, val and test, or the number of a fold, got {got}"
         )
     numbers = sorted({int(word) for word in words})
     place = {number: fold for fold, number in enumerate(numbers)}
