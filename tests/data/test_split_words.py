@@ -1,5 +1,6 @@
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -7,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lgan.data import RawGraphs, Split, load_raw
-from lgan.data.split_words import column_folds, group_folds, random_folds, scaffold_groups
+from lgan.data.split_words import (
+    column_folds,
+    group_folds,
+    random_folds,
+    scaffold_groups,
+    scaffolds,
+)
 from lgan.data.splits import OUTSIDE
 from lgan.task import Task
 
@@ -91,6 +98,13 @@ def test_scaffolds_have_no_chirality_and_chains_are_alone() -> None:
     groups = scaffold_groups(smiles)
     assert groups[0] == groups[1] == groups[2] != groups[3]
     assert groups[4] == groups[6] != groups[5]
+
+
+def test_text_that_cannot_be_read_has_no_scaffold() -> None:
+    pytest.importorskip("rdkit")
+    smiles: list[Any] = ["Cc1ccccc1", "C1CC", float("nan"), "CCO", None]
+    with pytest.warns(UserWarning, match=r"3 of 5 molecules .* rows 1, 2, 4, the first .* 'C1CC'"):
+        assert scaffolds(smiles) == ["c1ccccc1", "", "", "", ""]
 
 
 def test_scaffold_folds_share_no_scaffold() -> None:

@@ -1,5 +1,6 @@
 """Folds by one word: ``stratified``, ``random``, ``scaffold``, ``group:COLUMN`` and others."""
 
+import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -184,16 +185,31 @@ def scaffold_groups(smiles: Sequence[str]) -> list[Hashable]:
 
 
 def scaffolds(smiles: Sequence[str]) -> list[str]:
-    """The Bemis-Murcko scaffold of every molecule, without chirality; empty without rings.
+    """The Bemis-Murcko scaffold of every molecule, without chirality; empty without rings, and
+    with a warning where the text cannot be read.
 
     Example:
         >>> scaffolds(["Cc1ccccc1", "CCO"])
         ['c1ccccc1', '']
     """
     murcko = require("rdkit.Chem.Scaffolds.MurckoScaffold")
+    texts = list(smiles)
+    found: dict[Any, str | None] = {}
     with require("rdkit.rdBase").BlockLogs():
-        found = {text: murcko.MurckoScaffoldSmiles(text) for text in dict.fromkeys(smiles)}
-    return [found[text] for text in smiles]
+        for text in dict.fromkeys(texts):
+            try:
+                found[text] = murcko.MurckoScaffoldSmiles(text) if isinstance(text, str) else None
+            except ValueError:
+                found[text] = None
+    unread = [row for row, text in enumerate(texts) if found[text] is None]
+    if unread:
+        named = ", ".join(map(str, unread[:5])) + (" and others" if len(unread) > 5 else "")
+        warnings.warn(
+            f"{len(unread)} of {len(texts)} molecules cannot be read and have no scaffold, in the "
+            f"rows {named}, the first of them {texts[unread[0]]!r}",
+            stacklevel=2,
+        )
+    return [found[text] or "" for text in texts]
 
 
 def column_folds(cells: Sequence[Any], name: str = "split") -> Tensor:
