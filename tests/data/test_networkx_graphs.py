@@ -43,6 +43,8 @@ def test_lists_of_numbers_are_a_column_for_each_place(graphs: list[nx.Graph]) ->
     raw = from_networkx(graphs, node_features=["place"])
     assert raw.nodes.number_names == ("place_1", "place_2")
     assert raw.nodes.numbers[0].tolist() == [0.5, 2.5]
+    named = from_networkx(graphs, node_features=raw.nodes.number_names)
+    assert named.nodes.number_names == raw.nodes.number_names
 
 
 def test_directed_graphs_are_refused_unless_symmetrised(graphs: list[nx.Graph]) -> None:

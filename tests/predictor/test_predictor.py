@@ -1,5 +1,6 @@
 import json
 
+import networkx as nx
 import numpy as np
 import pytest
 import torch
@@ -8,9 +9,11 @@ from safetensors.torch import load_file, save_file
 from lgan import LGAN
 from lgan.data import load_raw
 from lgan.data.graph_keys import graph_keys
-from lgan.predictor import load_model
+from lgan.experiment import ReadSource, factory, settings_for, stored_model
+from lgan.predictor import Predictor, load_model
 from lgan.task import TargetScale
 from lgan.train import predict as outputs_of
+from lgan.train import train_ensemble
 from lgan.train.stack import model_view
 from lgan.train.tensor_file import checksum, read_metadata
 
@@ -150,3 +153,28 @@ def test_members_whose_parts_are_of_another_model_are_refused(
     save_file(tensors, broken, {**metadata, "checksum": checksum(tensors)})
     with pytest.raises(ValueError, match=message):
         load_model(broken)
+
+
+def test_attributes_that_the_model_does_not_know_may_be_on_some_nodes_only():
+    graphs = [nx.cycle_graph(3 + i % 4) for i in range(8)]
+    for i, graph in enumerate(graphs):
+        nx.set_node_attributes(graph, {v: {"w": v / 3, "at": [v / 2, i / 7]} for v in graph})
+        nx.set_edge_attributes(graph, 0.5 + i / 3, "len")
+        graph.graph["target"] = "ab"[i % 2]
+    settings = settings_for("lgan-res", "g", hidden=4, num_layers=1, epochs=1, batch_size=8)
+    raw = load_raw(graphs)
+    source = ReadSource.of_graphs(settings, raw, "binary")
+    trained = train_ensemble(
+        factory(settings, source.union), source.union, members=1,
+        folds=torch.arange(8) % 4, config=settings.training,
+    )  # fmt: skip
+    predictor = Predictor.of(stored_model(settings, source, trained))
+    expected = predictor.predict_proba(graphs)
+    graphs[0].nodes[0]["note"] = "odd"
+    graphs[1].edges[0, 1]["note"] = "odd"
+    assert predictor.predict_proba(graphs).tolist() == expected.tolist()
+    assert predictor.seen(predictor.read(graphs)).tolist() == ([False] + [True] * 3) * 2
+    lone = nx.Graph()
+    lone.add_node(0, w=1 / 3, at=[0.5, 0.5])
+    alone, beside = predictor.predict_proba([lone]), predictor.predict_proba([lone, graphs[0]])
+    assert alone[0] == pytest.approx(beside[0])

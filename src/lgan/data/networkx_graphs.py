@@ -35,8 +35,8 @@ def from_networkx(
 
     Args:
         graphs: The graphs.
-        node_features: Attributes of nodes that become features; all that some node has unless
-            given.
+        node_features: Attributes of nodes that become features, by their names or those of the
+            columns that lists become; all that some node has unless given.
         edge_features: Attributes of edges that become features, likewise.
         targets: Attributes of graphs that are predicted; by default ``target``, where some graph
             has it.
@@ -128,7 +128,7 @@ def _check_graph(graph: Any, number: int, *, symmetrise: bool, directed: bool) -
 
 
 def _columns(rows: list[Mapping[str, Any]], wanted: Sequence[str] | None, of: str) -> Columns:
-    names = list(wanted) if wanted is not None else _known(None, rows)
+    names = _attributes(wanted, rows) if wanted is not None else _known(None, rows)
     values: dict[str, list[Any]] = {}
     for name in names:
         missing = sum(name not in row for row in rows)
@@ -140,6 +140,16 @@ def _columns(rows: list[Mapping[str, Any]], wanted: Sequence[str] | None, of: st
             )
         values[name] = [row[name] for row in rows]
     return attribute_columns(values, len(rows), of)
+
+
+def _attributes(names: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The attributes that are named, or that columns such as ``place_1`` are a place of."""
+    there, found = set(_known(None, rows)), dict[str, None]()
+    for name in names:
+        whole, _, place = name.rpartition("_")
+        is_place = name not in there and whole in there and place.isdecimal()
+        found[whole if is_place else name] = None
+    return list(found)
 
 
 def _known(names: Iterable[str] | None, rows: Iterable[Mapping[str, Any]]) -> list[str]:

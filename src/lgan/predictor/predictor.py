@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from lgan.catalogue import DATASETS
 from lgan.data import Encoder, RawGraphs, feature_names, load_raw
+from lgan.data.encoder import STRUCTURAL
 from lgan.data.graph_keys import graph_keys
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.explain.atoms import MOLECULES
@@ -306,6 +307,11 @@ class Predictor:
             how["molecules"] = MoleculeFeatures.from_json(self.encoder.featuriser)
         if self.encoder.directed:
             how["directed"] = True
+        if self.checkpoint.features == "all":  # other attributes may be on some nodes only
+            for part, known in (("node", self.encoder.nodes), ("edge", self.encoder.pairs)):
+                names = (*known.names, *known.number_names)
+                if names and not set(names) & set(STRUCTURAL):
+                    how.setdefault(f"{part}_features", names)
         if (molecules := self._in_labels(source)) is not None:
             return molecules
         raw = load_raw(source, **how)
