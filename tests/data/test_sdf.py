@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from lgan.data.sdf import read_sdf
 from lgan.data.tables import open_table
 
 
@@ -40,3 +41,9 @@ def test_a_file_that_breaks_off_is_refused(tmp_path: Path, cut: int) -> None:
     path.write_text(whole + whole[:cut])
     with pytest.raises(ValueError, match=r"got the end of the file within record 2\. Copy or down"):
         open_table(path)
+
+
+def test_a_value_may_begin_as_a_header_does():
+    lines = ["", "", "", "M  END", "> <IC50>", ">10000", "", ">  <note>", "a", "", "$$$$"]
+    [read] = read_sdf(lines)
+    assert (read["IC50"], read["note"]) == (">10000", "a")

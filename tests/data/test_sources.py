@@ -2,6 +2,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import networkx as nx
+import pandas as pd
 import pytest
 import torch
 
@@ -180,3 +182,16 @@ def test_one_molecule_without_a_list_is_told_so(smiles):
 def test_what_is_neither_there_nor_a_molecule_is_no_data_set(source):
     with pytest.raises((ValueError, FileNotFoundError), match="data set"):
         load_raw(source)
+
+
+@pytest.mark.parametrize("kind", ["molecules", "networkx"])
+def test_targets_of_pandas_are_taken_by_position(kind):
+    values = pd.Series([1.5, 2.5, 3.5, 4.5], index=[3, 2, 1, 0])
+    if kind == "molecules":
+        pytest.importorskip("rdkit", reason="molecules need rdkit")
+        graphs = ["C", "CC", "CCC", "CCCC"]
+    else:
+        graphs = [nx.path_graph(n) for n in (2, 3, 4, 5)]
+    raw = load_raw(graphs, targets={"y": values})
+    assert raw.targets["y"] == [1.5, 2.5, 3.5, 4.5]
+    assert raw.select([1, 3]).targets["y"] == [2.5, 4.5]

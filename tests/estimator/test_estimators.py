@@ -346,3 +346,46 @@ def test_the_number_of_threads_changes_no_result(classes, monkeypatch):
         assert np.array_equal(model.predict_proba(SMILES), classes.predict_proba(SMILES))
     assert used == [1, 3]
     assert torch.get_num_threads() == before
+
+
+def test_a_weight_of_zero_leaves_a_row_out():
+    wild = [*NUMBERS[:-1], 1e9]
+    weight = pd.Series([2.0] * (len(SMILES) - 1) + [0.0], index=range(50, 50 + len(SMILES)))
+    without = regressor().fit(SMILES[:-1], NUMBERS[:-1])
+    found = regressor().fit(SMILES, wild, sample_weight=weight)
+    assert np.ptp(found.predict_interval(SMILES, alpha=0.5)) < 1e4
+    assert np.abs(found.predict(SMILES)).max() < 10 * np.abs(without.predict(SMILES)).max()
+
+
+def test_weights_are_taken_by_position(classes):
+    weight = pd.Series(np.arange(1.0, 17.0), index=range(99, 83, -1))
+    expected = classes.score(SMILES, NAMES, weight.tolist())
+    assert classes.score(SMILES, NAMES, weight) == expected
+
+
+def test_a_class_is_explained_by_its_own_name():
+    model = classifier().fit(SMILES, [2 if name == "yes" else 1 for name in NAMES])
+    assert [model.explain("CCO", target=label).target for label in (1, 2)] == [0, 1]
+    model = classifier().fit(SMILES, [name == "yes" for name in NAMES])
+    assert [model.explain("CCO", target=label).target for label in (False, True)] == [0, 1]
+
+
+def test_a_score_of_numbers_needs_what_can_be_read(numbers):
+    wanted = "1 of 2 graphs cannot be read, the first of them number 1"
+    with pytest.warns(UserWarning, match="row"), pytest.raises(ValueError, match=wanted):
+        numbers.score(["CCO", "C1CC"], [1.0, 2.0])
+    some = [None if i == 3 else value for i, value in enumerate(NUMBERS)]
+    assert np.isfinite(numbers.score(SMILES, pd.Series(some, dtype="Float64")))
+
+
+def test_a_missing_molecule_may_come_first(numbers):
+    for missing in (None, np.nan, pd.NA):
+        with pytest.warns(UserWarning, match="1 of 2 rows cannot be read"):
+            found = numbers.predict([missing, "CCO"])
+        assert np.isnan(found).tolist() == [True, False]
+
+
+def test_a_table_with_a_column_twice_is_refused(numbers):
+    twice = pd.concat([pd.Series(SMILES, name="smiles")] * 2, axis=1)
+    with pytest.raises(ValueError, match="must have one column `smiles`"):
+        numbers.predict(twice)

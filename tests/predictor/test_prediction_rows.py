@@ -74,3 +74,22 @@ def test_columns_of_every_task():
     ]  # fmt: skip
     several = predicted_columns(Task("multilabel", ("a", "b"), ("0", "1")))
     assert several[:3] == ["a_predicted", "a_probability_0", "a_probability_1"]
+
+
+def test_columns_of_a_source_are_never_lost(binary, tmp_path):
+    table = tmp_path / "again.csv"
+    table.write_text("smiles,error,error (input),unlike\nCCN,one,two,three\n")
+    found, [row] = _rows(binary, table, nearest=1)
+    assert len(set(found.columns)) == len(found.columns)
+    assert {"one", "two", "three"} <= set(row.values())
+
+
+@pytest.mark.parametrize("cell", ["?", ">50", "YES"])
+def test_targets_that_cannot_be_compared_with_stop_no_prediction(cell, binary, tmp_path):
+    table = tmp_path / "odd.csv"
+    table.write_text(f"smiles,active\nCCO,{cell}\nCCN,\n")
+    found, rows = _rows(binary, table)
+    assert all(row["active_predicted"] for row in rows)
+    assert rows[0]["active"] == cell
+    assert found.metrics() == {}
+    assert cell in found.no_score

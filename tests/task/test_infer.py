@@ -109,3 +109,11 @@ def test_one_number_has_one_spelling() -> None:
     assert {spelled(value) for value in ones} == {"1"}
     assert spelled(-0.0) == "0"
     assert spelled(0.1) == spelled("0.10") == "0.1"
+
+
+@pytest.mark.parametrize("values", [["2,5", "3,5", "4"], ["2,5", "3,5", "2,5", "3,5"]])
+def test_decimal_commas_are_no_classes(values: list[str]) -> None:
+    with pytest.raises(ValueError, match=r"decimal commas: .*'2,5'.*Write points"):
+        infer(values)
+    with pytest.raises(ValueError, match="decimal commas"):
+        infer(values, kind="regression")

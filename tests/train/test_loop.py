@@ -396,3 +396,13 @@ def test_a_model_that_is_not_finite_may_leave_the_others_alone(union, factory, f
     assert not curves.loss[0].isfinite().all()
     _, alone = train_together(union, variants[1:], [replace(jobs[1], variant=0)], groups=fold)
     torch.testing.assert_close(curves.loss[1], alone.loss[0])
+
+
+@pytest.mark.parametrize("what", ["targets", "features and edges"])
+def test_a_run_goes_on_with_its_own_data_alone(what, union, factory, fold, tmp_path):
+    state = tmp_path / "state.safetensors"
+    _train(union, factory(), fold, [0], state=state)
+    y, x = union.y, union.x
+    other = replace(union, y=y.flip(0)) if what == "targets" else replace(union, x=x.flip(0))
+    with pytest.raises(ValueError, match=what):
+        _train(other, factory(), fold, [0], state=state, resume=True)

@@ -33,6 +33,7 @@ def infer_kind(columns: Mapping[str, TargetColumn]) -> str:
     ``regression``.
     """
     for column in columns.values():
+        _refuse_commas(column)
         _refuse_mixed(column)
     if len(columns) == 1:
         return _kind_of_one(next(iter(columns.values())))
@@ -114,7 +115,6 @@ def _refuse_commas(column: TargetColumn) -> None:
 
 
 def _kind_of_one(column: TargetColumn) -> str:
-    _refuse_commas(column)
     values = column.distinct()
     if len(values) <= 2:
         return "binary"
