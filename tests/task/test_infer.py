@@ -117,3 +117,9 @@ def test_decimal_commas_are_no_classes(values: list[str]) -> None:
         infer(values)
     with pytest.raises(ValueError, match="decimal commas"):
         infer(values, kind="regression")
+
+
+def test_classes_that_look_like_numbers_keep_their_names() -> None:
+    assert infer(["007", "010", "10"] * 2).classes == ("007", "010", "10")
+    assert infer([10**17, 10**17 + 1] * 3).classes == (str(10**17), str(10**17 + 1))
+    assert infer(["0", "1", "+1", "1.0"] * 2).classes == ("0", "1")

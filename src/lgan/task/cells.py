@@ -64,7 +64,7 @@ class TargetColumn:
         """The values that occur: numbers in their order, then text in its own."""
         pairs = zip(self.texts, self.numbers.tolist(), strict=True)
         present = {(math.isnan(number), text, number) for text, number in pairs if text is not None}
-        ordered = sorted(present, key=lambda v: (v[0], v[1]) if v[0] else (v[0], v[2]))
+        ordered = sorted(present, key=lambda v: (v[0], v[1]) if v[0] else (v[0], v[2], v[1]))
         return list(dict.fromkeys(text for _, text, _ in ordered))
 
     def all_numbers(self) -> bool:
@@ -112,6 +112,9 @@ def _read_text(text: str) -> tuple[str | None, float]:
         return text, math.nan
     if math.isnan(number):
         return None, math.nan
+    digits = text.lstrip("+-")
+    if digits.isdecimal():  # "007" may be a name, and floats know no 10**17 + 1
+        return text if digits[0] == "0" != digits else str(int(text)), number
     if number.is_integer() and abs(number) < 1e15:
         return str(int(number)), number
     return repr(number), number
