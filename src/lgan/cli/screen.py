@@ -78,12 +78,12 @@ def epoch_progress(title: str, epochs: int, fold_sizes: list[int]) -> Iterator["
     terminal a line now and then, the first one at once where training takes long.
     """
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         _Rate(),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", markup=False),
     )
     with Progress(*columns, console=log, disable=not log.is_terminal) as progress:
         task = progress.add_task(title, total=epochs, note="")
@@ -114,7 +114,7 @@ def reading_progress(name: str, *, doing: str = "reading") -> Iterator[Any]:
     builds, doing, lines = doing == "reading", f"{doing} {name}", _Lines()
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TimeElapsedColumn(),
     )
@@ -139,10 +139,10 @@ def row_progress(title: str) -> Iterator[Callable[[int, int], None]]:
     is no terminal. What was done before is no part of the rate.
     """
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", markup=False),
     )
     with Progress(*columns, console=log, disable=not log.is_terminal) as progress:
         task, lines = progress.add_task(title, total=None, note=""), _Lines()
