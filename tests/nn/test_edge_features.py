@@ -219,8 +219,9 @@ def test_compression_is_exact_with_equal_and_unequal_features(kind, twins, data)
         out.square().sum().backward()
         grads = [p.grad.clone() for p in model.parameters() if p.grad is not None]
         results.append([out.detach(), *grads, *(b.clone() for b in model.buffers())])
+    # Where all nodes are equal, every normalisation divides rounding by the root of its `eps`.
     for plain, merged in zip(*results, strict=True):
-        torch.testing.assert_close(merged, plain, rtol=1e-9, atol=1e-10)
+        torch.testing.assert_close(merged, plain, rtol=1e-9, atol=1e-8)
     if planted and kind == "category":
         merged_nodes = EgoLines.from_data(prepared).num_nodes
         assert merged_nodes <= len(set(origin))
