@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -33,6 +32,7 @@ from lgan.train.objective import Objective
 from lgan.train.snapshot import Snapshot
 from lgan.train.stack import drawn_together
 from lgan.train.state import RunState
+from lgan.train.tensor_file import checksum
 
 # Updates all models on a batch, the graphs each may see, their weights, and a factor of the rates.
 Step = Callable[..., Tensor]
@@ -381,7 +381,7 @@ def _fingerprint(
         "nodes": int(union.node_ptr[-1]),
         **({"window": union.window} if isinstance(union, ShardedUnion) else {}),
         "node features": union.num_features,
-        "targets": _checksum(union.y),
+        "targets": checksum({"y": union.y})[:12],
         **({"features and edges": _content(union)} if isinstance(union, GraphUnion) else {}),
         "models": len(jobs),
         "folds": splits.hexdigest()[:12],
@@ -396,17 +396,10 @@ def _fingerprint(
 
 def _content(union: GraphUnion) -> str:
     """A checksum of the graphs themselves."""
-    lines = union.lines
-    edges = (lines.pair_index, lines.pair_rows, lines.pair_table)
-    given = (union.x, union.x_table, union.graph_x, *edges)
-    return _checksum(*(part for part in given if part is not None))
-
-
-def _checksum(*tensors: Tensor) -> str:
-    found = hashlib.sha256()
-    for tensor in tensors:
-        found.update(np.ascontiguousarray(tensor.cpu().numpy()).data)
-    return found.hexdigest()[:12]
+    parts = {name: getattr(union, name) for name in ("x", "x_table", "graph_x")}
+    names = ("pair_index", "pair_rows", "pair_table")
+    parts |= {name: getattr(union.lines, name) for name in names}
+    return checksum({name: part for name, part in parts.items() if part is not None})[:12]
 
 
 def _one_or_all(values: list[Any]) -> Any:
