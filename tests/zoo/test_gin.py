@@ -124,3 +124,22 @@ def test_with_features_of_edges_a_layer_is_pyg_s_gine(real):
         GIN(3, 5, 2).double()(Data(x=x, edge_index=edges, edge_attr=attr))
     with pytest.raises(ValueError, match="got none"):
         model(Data(x=x, edge_index=edges))
+
+
+@pytest.mark.parametrize("eps", [False, True])
+def test_sums_by_rows_are_those_of_pyg_s_layer(eps):
+    models = build_stack(lambda: GIN(1, 4, 2, eps=eps), [0, 1, 2]).double()
+    if eps:
+        with torch.no_grad():
+            models.layers[1].conv.eps.copy_(torch.tensor([0.5, -0.5, 0.0])[:, None, None])
+    batch = everything(union_of(varied()))
+    plain = Data(x=batch.x, edge_index=batch.edge_index, ptr=batch.ptr)
+    outs, grads = [], []
+    for data in (batch, plain):
+        models.zero_grad()
+        outs.append(models(data))
+        outs[-1].square().sum().backward()
+        grads.append([p.grad.clone() for p in models.parameters()])
+    torch.testing.assert_close(*outs, rtol=1e-10, atol=1e-10)
+    for ours, theirs in zip(*grads, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-8, atol=1e-8)

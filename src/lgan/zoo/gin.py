@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from torch_geometric.nn import GINConv, GINEConv
 from torch_geometric.nn.inits import reset
 
+from lgan.graph import GraphBatch
 from lgan.nn.dropout import Dropout
 from lgan.nn.eager import eager
 from lgan.nn.graph_block import graph_block
@@ -16,7 +17,7 @@ from lgan.nn.head import head_maps, read_head
 from lgan.nn.linear import Linear, one_hot
 from lgan.nn.norm import Norm, norm_layer
 from lgan.nn.readout import readout_names, skip_cat
-from lgan.zoo.plain_graph import pointers, refuse_prepared
+from lgan.zoo.plain_graph import PlainGraph, pointers, refuse_prepared
 
 
 class GIN(nn.Module):
@@ -26,7 +27,10 @@ class GIN(nn.Module):
         h'_t = \mathrm{MLP}\bigl((1 + \epsilon)\, h_t + \sum_{p \in N(t)} h_p\bigr)
 
     with a two-layer MLP, a normalisation after each map, and the read-outs of all layers
-    before the head. The first linear map commutes with the sum and is applied before it.
+    before the head. The first linear map commutes with the sum and is applied before it. Batches
+    of a :class:`lgan.GraphUnion` without features of edges are summed row by row, all models at
+    once and always in the same order; other graphs, and edges that an explanation masks, go
+    through PyG's layer.
 
     GIN-0 counts a node among its neighbours, which makes it weaker than 1-WL where nodes have
     labels; GIN-ε is not. The read-out begins with the input, as in the paper's equation 4.2.
@@ -106,12 +110,15 @@ class GIN(nn.Module):
         multiplicity = torch.ones(x.size(0), device=x.device)
         weight = getattr(data, "node_weight", None)
         weight = multiplicity if weight is None else weight
-        edges = edge_vectors(data, self.edge_dim, self.head.weight.dtype)
+        dtype = self.head.weight.dtype
+        edges = edge_vectors(data, self.edge_dim, dtype)
+        plain = isinstance(data, GraphBatch) and self.edge_dim is None
+        graph = PlainGraph(ptr, data.lines, dtype) if plain else None
         levels = []
         if self.include_input:
-            levels.append(one_hot(x, self.in_channels).to(self.head.weight.dtype))
+            levels.append(one_hot(x, self.in_channels).to(dtype))
         for layer in self.layers:
-            x = layer(x, data.edge_index, weight, edges)
+            x = layer(x, data.edge_index, weight, edges, graph)
             levels.append(x)
         skip = skip_cat(levels, ptr, multiplicity, self.readout)
         if self.graph_block is not None:
@@ -160,9 +167,17 @@ class _GINLayer(nn.Module):
             nn.init.uniform_(self.bias, -bound, bound)
 
     def forward(
-        self, x: Tensor, edge_index: Tensor, weight: Tensor, edges: Tensor | None = None
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        weight: Tensor,
+        edges: Tensor | None = None,
+        graph: PlainGraph | None = None,
     ) -> Tensor:
-        if self.edge is None:
+        if graph is not None and not self.conv.explain:
+            h = self.lin(x)
+            hidden = (1 + self.conv.eps).to(h.dtype) * h + graph.neighbour_sum(h)
+        elif self.edge is None:
             hidden = self.conv(self.lin(x), edge_index)
         else:
             # The clip stands between the sum and the map, which do not commute here.
