@@ -1,8 +1,10 @@
+import networkx as nx
 import pytest
 import torch
 
+from lgan.data import load_raw
 from lgan.experiment import Reading, ReadSource, factory, settings_for, stored_model
-from lgan.predictor import load_model
+from lgan.predictor import Predictor, load_model
 from lgan.train import train_ensemble
 
 SMILES = ["CCO", "CCN", "CCC", "c1ccccc1", "c1ccccc1O", "CC(=O)O", "CCCl", "CCBr"] * 3
@@ -59,3 +61,19 @@ def several(stored):
 @pytest.fixture(scope="session")
 def members_file(stored):
     return stored("members", {"logS": [f"{i * 0.7 - 20:.2f}" for i in range(24)]}, members=4)
+
+
+@pytest.fixture(scope="session")
+def graphs():
+    """A model of graphs that are no molecules."""
+    sizes = range(4, 12)
+    known = [nx.Graph(nx.path_graph(n), target="path") for n in sizes]
+    known += [nx.Graph(nx.cycle_graph(n), target="cycle") for n in sizes]
+    settings = settings_for("lgan", "graphs", hidden=4, num_layers=2, epochs=1)
+    source = ReadSource.of_graphs(settings, load_raw(known), "binary")
+    fold = torch.arange(16) % 4
+    trained = train_ensemble(
+        factory(settings, source.union), source.union, members=1, folds=fold,
+        config=settings.training,
+    )  # fmt: skip
+    return Predictor.of(stored_model(settings, source, trained))

@@ -1,3 +1,4 @@
+import networkx as nx
 import pytest
 
 from lgan.predictor.prediction_rows import PredictionRows, predicted_columns
@@ -93,3 +94,21 @@ def test_targets_that_cannot_be_compared_with_stop_no_prediction(cell, binary, t
     assert rows[0]["active"] == cell
     assert found.metrics() == {}
     assert cell in found.no_score
+
+
+@pytest.mark.parametrize("value", ["maybe", [1, 2]])
+def test_targets_of_graphs_that_do_not_fit_are_kept_and_told(value, graphs):
+    other = [nx.Graph(nx.path_graph(4), target=value), nx.cycle_graph(5)]
+    found, rows = _rows(graphs, other)
+    assert [row["target"] for row in rows] == [value, None]
+    assert all(row["target_predicted"] for row in rows)
+    assert found.metrics() == {}
+    assert str(value) in found.no_score
+
+
+def test_the_targets_that_a_table_has_are_compared_with(several, tmp_path):
+    table = tmp_path / "one.csv"
+    table.write_text("smiles,b\nCCCCO,0\nCCCCN,1\n")
+    found, rows = _rows(several, table)
+    right = [row["b"] == row["b_predicted"] for row in rows]
+    assert found.metrics()["accuracy"] == sum(right) / 2

@@ -195,8 +195,8 @@ class PredictionRows:
         on_error: str,
         progress: Callable[[float], None] | None,
     ) -> Iterator[Row]:
-        done, targets, graphs = 0, self.predictor.task.targets, self.predictor.encoder.graphs
-        targets = targets if set(targets) <= set(table.names) else ()
+        done, graphs = 0, self.predictor.encoder.graphs
+        targets = [name for name in self.predictor.task.targets if name in table.names]
         # What features of whole graphs come from, as far as it is there.
         told = [] if graphs is None else [name for name in graphs.columns if name in table.names]
         for block, molecules in molecules_of_blocks(blocks, structures, features):
@@ -278,8 +278,9 @@ class PredictionRows:
         self.failed += len(reasons)
         self.known += sum(seen)
         if raw.targets and raw.num_graphs and not self.no_score:
+            absent = dict.fromkeys(self.predictor.task.targets, [None] * raw.num_graphs)
             try:
-                self.truth.append(self.predictor.task.encode(raw.targets))
+                self.truth.append(self.predictor.task.encode({**absent, **raw.targets}))
             except ValueError as error:  # predictions need no targets
                 self.no_score = str(error)
             self.answers.append(answers)
@@ -360,17 +361,15 @@ def _features(predictor: Predictor, path: Path) -> MoleculeFeatures:
 
 
 def read_with_targets(predictor: Predictor, source: Any, **reading: Any) -> RawGraphs:
-    """The graphs of a source as a model reads them, with its targets where the source has them and
-    they are of the model's task.
-    """
+    """The graphs of a source as a model reads them, with its targets where the source has them."""
     if isinstance(source, str) and source in DATASETS:  # whose targets have names of their own
         return predictor.read(source, targets=None, **reading)
     try:
         raw = predictor.read(source, targets=list(predictor.task.targets), **reading)
-        predictor.task.encode(raw.targets)
-    except ValueError:  # archives hold labels in any case
-        return predictor.read(source, **reading).with_targets({})
-    return raw
+    except ValueError:  # it has no such targets
+        raw = predictor.read(source, **reading)
+    known = set(predictor.task.targets) <= set(raw.targets)
+    return raw if known else raw.with_targets({})
 
 
 def _cells(source: Any, raw: RawGraphs) -> dict[str, Sequence[Any]]:

@@ -92,7 +92,7 @@ def _read(value: Any) -> tuple[str | None, float]:
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value)), math.nan
     if isinstance(value, (list, tuple, dict, set)):
-        raise TypeError(
+        raise ValueError(
             f"A target must have one number or text for a graph, got {value!r}. Pass one column "
             "for each target."
         )
