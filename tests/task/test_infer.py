@@ -70,9 +70,13 @@ def test_the_kind_can_be_chosen() -> None:
         ([[]], None, "must have a value for some graph, got no rows"),
         ([["", "NA", None]], None, "'t0' must have a value in some row, got 3 empty cells"),
         ([[0, 1], [None, None]], None, "'t1' must have a value in some row, got 2 empty"),
-        ([["a", "a", ""]], None, "at least two classes, got 'a' in every row"),
-        ([[1.5, 1.5]], None, "at least two classes, got '1.5'"),
+        ([["a", "a", ""]], None, "at least two different values, got 'a' in every row"),
+        ([[1.5, 1.5]], None, "at least two different values, got '1.5'"),
         ([[1.5, 1.5]], "regression", "target with different values, got one value only in 't0'"),
+        ([[1e39, 2, 3.5]], None, r"'t0' must fit single precision .*from 2\.0 to 1e\+39"),
+        ([[1e8, 1e8 + 1, 1e8 + 2.5]], None, "fit single precision .*subtract an offset"),
+        ([[1e-46, 2e-46, 5e-46]], None, "fit single precision .*Choose another unit"),
+        ([[1.7e308, -1.7e308, 0.5]], None, "fit single precision"),
         ([[1, 2, "high"]], None, "must hold numbers or text, got both: '1' and 'high'"),
         ([[1, 2, "high"]], "regression", "must hold numbers or text, got both: '1' and 'high'"),
         ([[1, True]], None, "got both: '1' and 'True'"),
@@ -100,7 +104,7 @@ def test_columns_of_the_wrong_shape_are_refused() -> None:
         Task.infer({})
     with pytest.raises(TypeError, match=r"got the text 'abc'\. Put it in a list"):
         Task.infer({"t": "abc"})
-    with pytest.raises(TypeError, match=r"one number or text for a graph, got \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"one number or text for a graph, got \[0, 1\]"):
         Task.infer({"t": torch.eye(2, dtype=torch.int64).flip(0)})
 
 

@@ -1,5 +1,6 @@
 """From the columns of a table to what is to be predicted."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 
@@ -76,8 +77,9 @@ def class_names(columns: Mapping[str, TargetColumn], kind: str) -> tuple[str, ..
     values = column.distinct()
     if len(values) == 1:
         raise ValueError(
-            f"The target {column.name!r} must have at least two classes, got {values[0]!r} in "
-            "every row that has a value. Add rows of another class, or choose another target."
+            f"The target {column.name!r} must have at least two different values, got "
+            f"{values[0]!r} in every row that has one. Add rows with another, or choose another "
+            "target."
         )
     if kind == "binary" and len(values) != 2:
         raise ValueError(
@@ -145,7 +147,22 @@ def _check_numbers(columns: Mapping[str, TargetColumn]) -> tuple[str, ...]:
             f"A regression needs a target with different values, got one value only in "
             f"{_some(list(columns))}. Choose another target."
         )
+    for column in columns.values():
+        _refuse_rounded(column)
     return ()
+
+
+def _refuse_rounded(column: TargetColumn) -> None:
+    """Refuse numbers that single precision makes infinite, or equal where they differ."""
+    numbers = column.numbers[~np.isnan(column.numbers)]
+    low, high = float(numbers.min()), float(numbers.max())
+    with np.errstate(over="ignore"):
+        lost = float(np.abs(numbers.astype(np.float32) - numbers).max())
+    if math.isinf(lost) or 0 < high - low < 100 * lost:
+        raise ValueError(
+            f"The target {column.name!r} must fit single precision (seven digits, up to 3.4e38), "
+            f"got numbers from {low!r} to {high!r}. Choose another unit, or subtract an offset."
+        )
 
 
 def _shared_values(columns: Mapping[str, TargetColumn]) -> tuple[str, ...]:

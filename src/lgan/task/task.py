@@ -142,7 +142,14 @@ class Task:
                         f"The target {column.name!r} must hold numbers, got {text!r}. "
                         "Correct the cell, or leave it empty."
                     )
-            return torch.stack([torch.from_numpy(c.numbers) for c in read], dim=1).float()
+            y = torch.stack([torch.from_numpy(c.numbers) for c in read], dim=1).float()
+            if bool(y.isinf().any()):
+                name = self.targets[int(y.isinf().any(0).nonzero()[0])]
+                raise ValueError(
+                    f"The target {name!r} must hold numbers below 3.4e38 in size, got larger ones. "
+                    "Choose another unit."
+                )
+            return y
         ids = torch.stack([self._class_ids(column) for column in read], dim=1)
         if self.has_classes:
             return ids[:, 0]
