@@ -118,6 +118,16 @@ def test_blocks_hold_all_rows_in_order(tmp_path: Path) -> None:
     assert [cell for block in blocks for cell in block.columns["n"]] == list(map(str, range(10)))
 
 
+def test_rows_of_empty_cells_keep_their_place(tmp_path: Path) -> None:
+    path = tmp_path / "gaps.csv"
+    path.write_text("smiles,name\nCCO,x\n,\n\n  \nCCN,y\n")
+    [block] = open_table(path).blocks()
+    assert block.columns["smiles"] == ["CCO", "", "CCN"]
+    path.write_text('smiles\nCCO\n""\n\nCCN\n')
+    [block] = open_table(path).blocks()
+    assert block.columns["smiles"] == ["CCO", "", "CCN"]
+
+
 def test_rows_of_another_length_keep_their_place(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text('smiles,y,z\nC,1,2\nC\nC,1,2,3\n"C\nC",1,2\n')

@@ -298,7 +298,7 @@ def _from_csv(path: Path, encoding: str, separator: str | None) -> Iterator[list
         rows = csv.reader(text, delimiter=separator or ",", strict=True)
         next(rows, None)
         for row in rows:
-            if any(cell.strip() for cell in row):  # not a blank line
+            if len(row) > 1 or (row and not row[0].isspace()):  # not a blank line
                 yield row
 
 
