@@ -40,3 +40,15 @@ def test_a_page_of_a_file_holds_pictures_and_the_fragments_of_all(lgan, tmp_path
     named = ("--smiles", "OC(=O)C acetic acid", "--json")
     ran = lgan("explain", tmp_path / "model.safetensors", *named)
     assert ran.json["graphs"][0]["name"] == "acetic acid"
+
+
+def test_the_atoms_of_scores_are_those_of_the_smiles_beside_them(lgan, tmp_path):
+    predictor(["no", "yes", "no", "yes", "yes"]).checkpoint.save(tmp_path / "model.safetensors")
+    (tmp_path / "own.csv").write_text("smiles\n[Na+].[Cl-]\nOCC\n")
+    ran = lgan("explain", tmp_path / "model.safetensors", "own.csv", "-o", "scores.csv")
+    assert ran.code == 0, ran.err
+    with (tmp_path / "scores.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {row["id"] for row in rows} == {"[Na+].[Cl-]", "OCC"}
+    [sodium] = [row for row in rows if row["name"] == "[Na+]"]
+    assert sodium["nodes"] == "0"

@@ -226,7 +226,13 @@ def _read(predictor: Predictor, source: Any, reading: dict[str, Any]) -> RawGrap
         names = [text.split(maxsplit=1)[-1] for text in source]  # after a space, where it has one
         return replace(raw, ids=tuple(names))
     with reading_progress(str(source)) as progress:
-        return predictor.read(source, **reading, progress=progress)
+        raw = predictor.read(source, **reading, progress=progress)
+    if not raw.structures or not raw.ids or (raw.featuriser or {}).get("standardise", True):
+        return raw
+    # Unless it was standardised, nodes are numbered as in the SMILES that was given. The first line
+    # of a mol block is its name.
+    given = (str(text).partition("\n")[0].strip() for text in raw.structures)
+    return replace(raw, ids=tuple(a or b for a, b in zip(given, raw.ids, strict=True)))
 
 
 def _chosen(raw: RawGraphs, index: list[int] | None) -> RawGraphs:
