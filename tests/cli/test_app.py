@@ -151,6 +151,8 @@ def test_a_narrow_table_wraps_words_and_keeps_numbers_whole(capsys, monkeypatch)
     monkeypatch.setenv("COLUMNS", "40")
     table("T", ["model", "accuracy", "what it is"], [["lgan", "91.3% ± 5.2%", "sums " * 20]])
     assert "91.3% ± 5.2%" in capsys.readouterr().out
+    table("T", ["graph", "class", "edges"], [["house", "yes", "0–1 +0.2  1–2 +0.1 " * 5]])
+    assert "house" in capsys.readouterr().out, "a list of edges is no number"
 
 
 def test_brackets_in_names_of_columns_are_shown_as_they_are(capsys):

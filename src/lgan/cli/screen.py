@@ -160,12 +160,17 @@ def row_progress(title: str) -> Iterator[Callable[[int, int], None]]:
         yield update
 
 
+# Characters of a cell that is still a number, with its deviation or its bounds.
+WIDEST = 30
+
+
 def table(title: str, columns: list[str], rows: list[list[str]], note: str = "") -> None:
     """Print a table; columns of numbers are aligned to the right."""
     shown = Table(title=escape(title), title_justify="left",
                   caption=escape(note), caption_justify="left")  # fmt: skip
     for index, column in enumerate(columns):
-        numbers = index > 0 and all(row[index][:1] in "0123456789[≤≥-" for row in rows)
+        cells = [row[index] for row in rows]
+        numbers = index > 0 and all(c[:1] in "0123456789[≤≥-" and len(c) <= WIDEST for c in cells)
         # Where room is short words wrap, and numbers stay whole.
         shown.add_column(escape(column), justify="right" if numbers else "left", no_wrap=numbers)
     for row in rows:
