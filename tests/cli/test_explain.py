@@ -1,7 +1,9 @@
 import csv
+import json
 from dataclasses import replace
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 import torch
@@ -358,3 +360,13 @@ def test_mutag_end_to_end(mutag, lgan, mirror, tmp_path):
     html = (tmp_path / "out.html").read_text()
     assert "all graphs of MUTAG" in html
     assert str(mirror) not in html
+
+
+def test_directed_graphs_are_explained_as_undirected_ones_where_asked(triangles, lgan, tmp_path):
+    graph = nx.DiGraph([(0, 1), (1, 2), (2, 0), (2, 3)])
+    nx.set_node_attributes(graph, "0", "label")
+    (tmp_path / "own.jsonl").write_text(json.dumps(nx.node_link_data(graph)))
+    refused = lgan("explain", triangles, "own.jsonl")
+    assert "symmetrise" in refused.err
+    ran = lgan("explain", triangles, "own.jsonl", "--symmetrise", "--json")
+    assert len(ran.json["graphs"][0]["edge_scores"]) == 8

@@ -80,6 +80,7 @@ def explain(
     ] = False,
     steps: Annotated[int, typer.Option(min=2, help="Points of the path to begin with.")] = 32,
     smiles_column: options.SmilesColumn = None,
+    symmetrise: options.Symmetrise = False,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Picture to write: .svg or .png; all scores: .csv."),
@@ -117,7 +118,10 @@ def explain(
         "method": method, "over": over, "fragments": fragments, "seed": seed,
         "path": PointsOfPath(steps=steps), "features": features, "against": against,
     }  # fmt: skip
-    reading = {"root": root, "mirror": mirror, "smiles_column": smiles_column, "seed": seed}
+    reading = {
+        "root": root, "mirror": mirror, "smiles_column": smiles_column, "seed": seed,
+        "symmetrise": symmetrise,
+    }  # fmt: skip
     explain_source(
         predictor, chosen or smiles, index=index, target=explained_class, asked=asked,
         reading=reading, output=output, report=report, gallery=gallery,
