@@ -5,11 +5,13 @@ import json
 import random
 import threading
 
+import pandas as pd
 import pytest
 
 from lgan.app import Limits, build_app
 from lgan.app.limits import RefusedError
 from lgan.app.one_thread import OneThread
+from small_estimators import SMILES, regressor
 
 JSON = {"Content-Type": "application/json"}
 
@@ -103,6 +105,33 @@ def test_a_row_beyond_a_limit_keeps_its_row(client):
     assert "longer than 200" in rows[0]["error"]
     assert not rows[1]["error"]
     assert "printable" in rows[2]["error"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "words"),
+    [("predict", '{"smiles": ["\\ud800"]}', 400, "Expected JSON"),
+     ("predict", '{"smiles": ["CCO"], "graphs": []}', 422, "one of them"),
+     ("explain", '{"smiles": "CCO", "limit": NaN}', 422, "`limit`"),
+     ("explain", '{"smiles": "CCO", "limit": 1' + "0" * 400 + "}", 422, "`limit`"),
+     ("explain", '{"smiles": "CCO", "limit": -1}', 422, "`limit`"),
+     ("what-if", '{"smiles": "CCO", "atom": 0, "element": "Xx"}', 422, "of an element, got 'Xx'")],
+)  # fmt: skip
+def test_odd_values_are_refused_in_words(client, path, body, status, words):
+    answer = client.post(f"/api/{path}", content=body, headers=JSON)
+    assert answer.status_code == status
+    assert words in answer.json()["error"]
+
+
+def test_a_model_that_reads_a_column_says_so_of_single_molecules(make_client, limits):
+    table = pd.DataFrame({"smiles": SMILES, "dose": [1.0, 2.0, 3.0, 4.0] * 4})
+    model = regressor(graph_features="dose", epochs=1).fit(table, table["dose"].to_numpy())
+    client = make_client(model.predictor_, limits)
+    answer = client.post("/api/predict", json={"smiles": ["CCO"]})
+    assert answer.status_code == 422
+    assert "Give a table that has it" in answer.json()["error"]
+    answer = client.post("/api/batches?format=csv", content="smiles,dose\nCCO,2\n")
+    place = f"/api/batches/{answer.json()['id']}"
+    assert '"state": "done"' in client.get(f"{place}/events").text
 
 
 def test_a_large_molecule_is_not_explained(client):

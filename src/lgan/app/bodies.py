@@ -17,7 +17,9 @@ async def read_json(request: Request, limits: Limits) -> Any:
         raise RefusedError(415, "Expected JSON: set `Content-Type: application/json`.")
     parts = [part async for part in body_parts(request, limits.json_bytes, limits.body_seconds)]
     try:
-        return json.loads(b"".join(parts))
+        found = json.loads(b"".join(parts))
+        json.dumps(found, ensure_ascii=False).encode()  # half a character cannot be sent back
+        return found
     except (ValueError, RecursionError) as error:
         raise RefusedError(400, f"Expected JSON, got {str(error)[:120]}.") from error
 

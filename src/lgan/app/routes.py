@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.resources import files
@@ -38,6 +38,8 @@ from lgan.predictor import Predictor
 LOCAL = ("127.0.0.1", "localhost", "::1")
 # Seconds between two looks at a file that is being predicted, and rows of it in one answer.
 LOOK, PAGE = 0.15, 2_000
+# The largest score that a picture may give the full colour.
+LARGEST = 1e30
 # What one question is about, its type, and what several are called.
 ONE: dict[str, type | tuple[type, ...]] = {"smiles": str, "graph": dict}
 SEVERAL = {"smiles": "smiles", "graph": "graphs"}
@@ -106,9 +108,9 @@ class Page:
         known = {"smiles": list, "graphs": list, "details": bool}
         body = asked_object(await read_json(request, self.limits), known)
         details = bool(body.get("details", False))
-        if "smiles" in body and not details:
+        if "smiles" in body and "graphs" not in body and not details:
             smiles = check_smiles(self.predictor, body["smiles"], self.limits)
-            return JSONResponse({"rows": await self.predictions.rows(smiles)})
+            return JSONResponse({"rows": await _understood(self.predictions.rows(smiles))})
         return JSONResponse(
             await self._ask(
                 lambda: predicted(self.predictor, self._subjects(body), details=details)
@@ -120,6 +122,8 @@ class Page:
         known = {**ONE, "class": (str, int), "numbers": bool, "limit": (int, float)}
         body = asked_object(await read_json(request, self.limits), known)
         options = {name: body[name] for name in ("numbers", "limit") if name in body}
+        if not 0 <= body.get("limit", 0) <= LARGEST:
+            raise RefusedError(422, f"`limit` must be a number from 0 to {LARGEST:g}.")
 
         def work() -> dict[str, Any]:
             raw = self._one(body).only
@@ -243,11 +247,7 @@ class Page:
         return self._subjects({SEVERAL[name]: [body[name]] for name in ONE if name in body})
 
     async def _ask(self, work: Callable[[], Any], thread: OneThread | None = None) -> Any:
-        """Do some work; what the library does not understand is the asker's mistake."""
-        try:
-            return await (thread or self.model).run(work)
-        except (ValueError, TypeError) as error:
-            raise RefusedError(422, str(error)) from error
+        return await _understood((thread or self.model).run(work))
 
 
 def build_app(
@@ -278,6 +278,14 @@ def build_app(
         exception_handlers={404: _not_found, 405: _not_found},
         lifespan=life,
     )
+
+
+async def _understood(answer: Awaitable[Any]) -> Any:
+    """An answer; what the library does not understand is the asker's mistake."""
+    try:
+        return await answer
+    except (ValueError, TypeError) as error:
+        raise RefusedError(422, str(error)) from error
 
 
 async def _not_found(request: Request, error: Exception) -> Response:

@@ -86,15 +86,23 @@ def _edited(mol: Any, remove: list[int] | None, atom: int | None, element: str |
                     raise RefusedError(
                         422, f"`atom` must be below {edited.GetNumAtoms()}, got {atom}."
                     )
-                number = chem.GetPeriodicTable().GetAtomicNumber(str(element))
-                edited.ReplaceAtom(atom, chem.Atom(number), preserveProps=True)
+                edited.ReplaceAtom(atom, chem.Atom(_number(str(element))), preserveProps=True)
             for each in edited.GetAtoms():
                 if each.GetFormalCharge() == 0:
                     each.SetNoImplicit(False)
                     each.SetNumRadicalElectrons(0)
             chem.SanitizeMol(edited)
             return str(chem.MolToSmiles(edited))
-    except (ValueError, RuntimeError) as error:  # of RDKit: valences, unknown elements
+    except (ValueError, RuntimeError) as error:  # of RDKit: valences
         raise RefusedError(
             422, f"The changed molecule cannot be: {str(error).splitlines()[0]}. Try another."
+        ) from error
+
+
+def _number(element: str) -> int:
+    try:
+        return int(require("rdkit.Chem").GetPeriodicTable().GetAtomicNumber(element))
+    except RuntimeError as error:
+        raise RefusedError(
+            422, f"`element` must be the symbol of an element, got {element[:20]!r}."
         ) from error
