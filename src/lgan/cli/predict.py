@@ -1,5 +1,6 @@
 """`lgan predict`."""
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -142,7 +143,10 @@ def predict(
     if embed is not None:
         column = {} if smiles_column is None else {"smiles_column": smiles_column}
         reading = {"root": root, "mirror": mirror, "seed": seed, "symmetrise": symmetrise}
-        _embedded(predictor.embed(source or smiles, **reading, **column), embed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of rows that cannot be read, which are told below
+            embedded = predictor.embed(source or smiles, **reading, **column)
+        _embedded(embedded, embed)
     if as_json:
         print_json({"rows": rows, "metrics": metrics, "seen": found.known, "failed": found.failed})
         return
