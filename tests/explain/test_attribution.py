@@ -2,7 +2,9 @@ import json
 
 import pytest
 import torch
+from torch_geometric.data import Data
 
+import lgan
 from lgan import Attribution
 
 
@@ -63,3 +65,10 @@ def test_predicted_is_the_likeliest_class():
     found = attribution()
     assert (found.predicted, found.num_nodes) == (1, 3)
     assert "complete" in repr(found)
+
+
+@pytest.mark.parametrize("target", [True, "0", [1], 1.0, -1])
+def test_what_is_no_class_is_refused_as_a_target(target):
+    data = Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]]))
+    with pytest.raises(ValueError, match="`target` must be a class from 0 to 1, got"):
+        lgan.attribute(lgan.LGAN(1, 4, 2), data, target=target)

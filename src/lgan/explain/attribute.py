@@ -1,6 +1,7 @@
 """Explanations of predictions: the public entry."""
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, overload
 
 import torch
@@ -67,7 +68,7 @@ def attribute(  # type: ignore[misc]  # the forms above leave the options out
     Args:
         model: LGAN in any form, alone or stacked; a PyG network whose ``forward`` takes ``x``,
             ``edge_index`` and ``edge_weight`` (and ``batch``), or one made of PyG's
-            message-passing layers.
+            message-passing layers. It gets the directions, loops and weights of its graph.
         data: One graph: a PyG ``Data``, with or without the fields of
             :class:`lgan.EgoLineGraph`, or ``union.batch(torch.tensor([i]))``. Where twins are
             merged, the original edges are written out and scored; see :class:`MaskableGraph`.
@@ -174,16 +175,17 @@ def _targets(
     return [_target(one, p, task) for one, p in zip(each, predictions, strict=True)]
 
 
-def _target(target: int | None, prediction: Tensor, task: Task | None) -> int:
+def _target(target: Any, prediction: Tensor, task: Task | None) -> int:
     """The output to explain, the likeliest class by default, or an error if there is none."""
     if target is None:
         return int(prediction.argmax()) if task is None or task.has_classes else 0
-    if not 0 <= target < prediction.numel():
+    number = isinstance(target, Integral | Tensor) and not isinstance(target, bool)
+    if not number or not 0 <= target < prediction.numel():
         raise ValueError(
-            f"`target` must be a class from 0 to {prediction.numel() - 1}, got {target}. "
+            f"`target` must be a class from 0 to {prediction.numel() - 1}, got {target!r}. "
             "Leave it out to explain the predicted class."
         )
-    return target
+    return int(target)
 
 
 def _check_against(
