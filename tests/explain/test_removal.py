@@ -268,3 +268,53 @@ def test_what_cannot_be_asked_is_refused():
     asked = {"method": "leave-one-out", "over": "fragments", "fragments": everything}
     with pytest.raises(ValueError, match="gives no answer for a graph without nodes"):
         lgan.attribute(WithWeights().double(), data, **asked)
+
+
+class Weighted(nn.Module):
+    """A network of PyG that reads directions, loops, parallel edges and weights."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = GraphConv(2, 4), GraphConv(4, 4)
+        self.head = nn.Linear(4, 2)
+
+    def forward(self, x, edge_index, edge_weight=None, batch=None):
+        h = self.first(x, edge_index, edge_weight).relu()
+        return self.head(global_add_pool(self.second(h, edge_index, edge_weight).relu(), batch))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "edges",
+    [
+        [[0, 0, 1, 2], [1, 2, 2, 3]],
+        [[0, 1, 1, 2, 3], [1, 0, 2, 1, 3]],
+        [[0, 1, 0, 1, 1, 2], [1, 0, 1, 0, 2, 1]],
+    ],
+    ids=["one way", "a loop", "parallel"],
+)
+@torch.no_grad()
+def test_a_network_of_pyg_loses_an_edge_of_the_graph_it_reads(edges, weighted):
+    torch.manual_seed(0)
+    model, x, edges = Weighted().eval(), torch.randn(5, 2), torch.tensor(edges)
+    weight = torch.rand(edges.size(1)) if weighted else None
+    data = Data(x=x, edge_index=edges, edge_weight=weight)
+
+    def log_odds(kept):
+        own = None if weight is None else weight[kept]
+        out = model(x, edges[:, kept], own, torch.zeros(5, dtype=torch.int64))
+        return (out[0, 0] - out[0, 1]).item()
+
+    everything = log_odds(torch.ones(edges.size(1), dtype=torch.bool))
+    found = lgan.attribute(model, data, target=0, method="leave-one-out")
+    assert found.output == pytest.approx(everything, abs=1e-5)
+    low, high = edges.sort(0).values
+    for (u, v), score in zip(found.undirected()[0].t(), found.undirected()[1], strict=True):
+        without = log_odds((low != u) | (high != v))
+        assert score.item() == pytest.approx(everything - without, abs=1e-5)
+
+
+def test_weights_of_another_length_are_refused():
+    data = Data(x=torch.ones(2, 2), edge_index=torch.tensor([[0], [1]]), edge_weight=torch.ones(2))
+    with pytest.raises(ValueError, match="each of 1 columns of `edge_index`"):
+        lgan.attribute(Weighted(), data)

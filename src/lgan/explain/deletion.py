@@ -124,6 +124,9 @@ def _ask(
         start += int(nodes.sum())
     pair_index = torch.cat(pair_parts, 1)
     data = Data(edge_index=torch.cat([pair_index, pair_index.flip(0)], 1), num_nodes=start)
+    column_pair = torch.arange(pair_index.size(1), device=pair_index.device).repeat(2)
+    if not all(graph.is_plain for graph, _, _ in kept):
+        column_pair = _set_columns(data, kept)
     data.ptr = lengths_to_ptr(sizes)
     data.batch = segment_ids(data.ptr)
     data.x = joined([None if g.x is None else g.x[n.nonzero()[:, 1]] for g, _, n in kept])
@@ -141,7 +144,9 @@ def _ask(
     if features is not None:
         lines = lines.with_edges(features)
         each = lines.pair_attr
-        data.edge_attr = None if each is None else torch.cat([each, each])
+        if each is not None:
+            data.edge_attr = each[column_pair.clamp(min=0)]
+            data.edge_attr[column_pair < 0] = 0  # loops have lost their features
     if listed:
         data.lines = lines.coded(pair_code_of(model))
     outputs = as_members(outputs_of(model, data), num_members(model))
@@ -152,6 +157,37 @@ def _ask(
         )
     for (g, _), part in zip(chunk, outputs.split(counts, 1), strict=True):
         found[g].append(part)
+
+
+def _set_columns(data: Data, kept: Sequence[tuple[MaskableGraph, Tensor, Tensor]]) -> Tensor:
+    """Give what is left the columns of its graphs: directions, loops and weights as they were.
+
+    Returns:
+        The pair each column is a direction of, -1 for a loop.
+    """
+    columns, column_pairs, weights, start, first = [], [], [], 0, 0
+    for graph, pairs, nodes in kept:
+        of, loop = graph.column_pair, graph.column_pair < 0
+        left = nodes[:, graph.edge_index[0]]  # [S, E]
+        left[:, ~loop] = pairs[:, of[~loop]]
+        case, column = left.nonzero().unbind(1)
+        number = torch.cumsum(nodes.flatten(), 0).view_as(nodes) - 1 + start
+        columns.append(number[case, graph.edge_index[:, column]])
+        place = torch.cumsum(pairs.flatten(), 0).view_as(pairs) - 1 + first
+        pair = torch.full_like(column, -1)
+        proper = ~loop[column]
+        pair[proper] = place[case[proper], of[column[proper]]]
+        column_pairs.append(pair)
+        own = graph.edge_weight
+        weights.append(None if own is None else own[column])
+        start, first = start + int(nodes.sum()), first + int(pairs.sum())
+    data.edge_index = torch.cat(columns, 1)
+    if any(weight is not None for weight in weights):
+        data.edge_weight = torch.cat([
+            torch.ones(c.size(1), device=c.device) if w is None else w
+            for c, w in zip(columns, weights, strict=True)
+        ])  # fmt: skip
+    return torch.cat(column_pairs)
 
 
 def _edge_features(parts: Sequence[tuple[EgoLines, Tensor]]) -> EdgeFeatures | None:

@@ -27,6 +27,7 @@ class MaskableGraph:
         lines: Ego line graphs without merged twins; its pairs are the undirected edges.
         graph_x: Features of the graph as a whole ``[1, d]``, which stay as they are while edges and
             nodes are taken away: scores say what the structure adds to them.
+        edge_weight: Weights of the columns ``[E]``, for networks of PyG that read them.
     """
 
     x: Tensor | None
@@ -34,6 +35,7 @@ class MaskableGraph:
     column_pair: Tensor
     lines: EgoLines
     graph_x: Tensor | None = None
+    edge_weight: Tensor | None = None
 
     @staticmethod
     def of(data: Any, *, pair_code: str = "none") -> "MaskableGraph":
@@ -55,16 +57,23 @@ class MaskableGraph:
             )
         lines = _lines(data)
         x: Tensor | None = data.x
+        weight: Tensor | None = getattr(data, "edge_weight", None)
         if bool((lines.multiplicity > 1).any()):
             lines, node_class = _written_out(lines)
             x = None if x is None else x[node_class]
             edge_index = torch.cat([lines.pair_index, lines.pair_index.flip(0)], 1).long()
+            weight = None  # models that merge twins read none
         else:
             edge_index = data.edge_index
         if lines.code_table is None:
             lines = lines.coded(pair_code)
+        if weight is not None and weight.shape != edge_index.shape[1:]:
+            raise ValueError(
+                f"`edge_weight` must have a number for each of {edge_index.size(1)} columns of "
+                f"`edge_index`, got the shape {list(weight.shape)}. Features go to `edge_attr`."
+            )
         graph_x = getattr(data, "graph_x", None)
-        return MaskableGraph(x, edge_index, _column_pair(edge_index, lines), lines, graph_x)
+        return MaskableGraph(x, edge_index, _column_pair(edge_index, lines), lines, graph_x, weight)
 
     @property
     def num_nodes(self) -> int:
@@ -81,7 +90,17 @@ class MaskableGraph:
         x = None if self.x is None else self.x.to(device)
         columns = self.edge_index.to(device), self.column_pair.to(device)
         graph_x = None if self.graph_x is None else self.graph_x.to(device)
-        return MaskableGraph(x, *columns, self.lines.to(device), graph_x)
+        weight = None if self.edge_weight is None else self.edge_weight.to(device)
+        return MaskableGraph(x, *columns, self.lines.to(device), graph_x, weight)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether the columns are every edge in both directions, without weights."""
+        if self.edge_weight is not None or self.edge_index.size(1) != 2 * self.num_pairs:
+            return False
+        forth = self.edge_index[0] < self.edge_index[1]
+        ways = 2 * self.column_pair + forth
+        return bool((self.column_pair >= 0).all()) and ways.unique().numel() == ways.numel()
 
     def to_columns(self, values: Tensor) -> Tensor:
         """Values of the pairs ``[P]`` at the columns of ``edge_index`` ``[E]``; 0 at loops."""
@@ -206,9 +225,22 @@ class MaskableUnion:
         at = mask[self.column_pair.clamp(min=0)] if self.num_pairs else mask.new_ones(1)
         return torch.where(self.column_pair < 0, 1, at)
 
+    @cached_property
+    def edge_weight(self) -> Tensor | None:
+        """The weights of all columns ``[E]``, where some graph has weights."""
+        if all(graph.edge_weight is None for graph in self.graphs):
+            return None
+        return torch.cat([
+            torch.ones(g.edge_index.size(1), device=g.edge_index.device)
+            if g.edge_weight is None else g.edge_weight
+            for g in self.graphs
+        ])  # fmt: skip
+
     def data(self) -> Data:
         """The graphs as a batch of PyG."""
         data = Data(x=self.batch.x, edge_index=self.edge_index, num_nodes=self.batch.num_nodes)
+        if self.edge_weight is not None:
+            data.edge_weight = self.edge_weight
         data.ptr, data.batch = self.batch.ptr, segment_ids(self.batch.ptr)
         each = self.batch.lines.pair_attr
         if each is not None:

@@ -93,7 +93,8 @@ def _of_copies(
     if reads_lines(model):
         data.lines = many.batch.lines.masked(mask, side_mask)
     if "edge_weight" in _parameters(model):
-        return outputs_of(model, data, edge_weight=weight)
+        own = many.edge_weight
+        return outputs_of(model, data, edge_weight=weight if own is None else weight * own)
     with _message_masks(model, weight, data.edge_index):
         return outputs_of(model, data)
 
@@ -139,6 +140,8 @@ def outputs_of(model: nn.Module, data: Data, **options: Tensor) -> Tensor:
     graphs, those of PyG with their tensors.
     """
     parameters = _parameters(model)
+    if "edge_weight" in parameters and data.edge_weight is not None:
+        options.setdefault("edge_weight", data.edge_weight)
     if "edge_index" in parameters:
         if "batch" in parameters:
             options["batch"] = data.batch
