@@ -318,3 +318,10 @@ def test_weights_of_another_length_are_refused():
     data = Data(x=torch.ones(2, 2), edge_index=torch.tensor([[0], [1]]), edge_weight=torch.ones(2))
     with pytest.raises(ValueError, match="each of 1 columns of `edge_index`"):
         lgan.attribute(Weighted(), data)
+
+
+@pytest.mark.parametrize("part", [{"nodes": (3,)}, {"nodes": (-1,)}, {"edges": ((1, 0),)}])
+def test_fragments_of_another_graph_are_refused(part):
+    data = Data(x=torch.ones(3, 2), edge_index=torch.tensor([[0, 1], [1, 2]]))
+    with pytest.raises(ValueError, match="'odd' must hold nodes from 0 to 2"):
+        lgan.attribute(Weighted(), data, fragments=[Fragment("odd", **part)])

@@ -226,4 +226,18 @@ def _fragments(
         raise ValueError(
             f"`fragments` must be given for each of {len(graphs)} graphs, got {len(each)}."
         )
+    for parts, graph in zip(each, graphs, strict=True):
+        _check_fragments(parts, graph)
     return each
+
+
+def _check_fragments(fragments: Sequence[Fragment], graph: MaskableGraph) -> None:
+    pairs = set(map(tuple, graph.lines.pair_index.t().tolist())) if fragments else set()
+    for part in fragments:
+        wrong: list[Any] = [node for node in part.nodes if not 0 <= node < graph.num_nodes]
+        wrong += [edge for edge in part.edges if tuple(edge) not in pairs]
+        if wrong:
+            raise ValueError(
+                f"The fragment {part.name!r} must hold nodes from 0 to {graph.num_nodes - 1} and "
+                f"edges of the graph, the smaller end first, got {wrong[0]}."
+            )
