@@ -36,6 +36,13 @@ def test_words_are_one_hot_and_unknown_ones_nothing():
     assert new.tolist() == [[1, 0], [0, 0], [0, 1], [0, 0]]
 
 
+def test_words_that_are_new_are_counted():
+    known = load_raw(["CCO", "CCN"], columns={"solvent": ["water", "oil"]})
+    encoder = Encoder.fit(known, graph_features=("solvent",))
+    new = load_raw(["CCO", "CCN", "CCO"], columns={"solvent": ["mud", None, " water"]})
+    assert encoder.unseen(new) == {"graph solvent": {"mud": 1}}
+
+
 def test_fingerprints_and_descriptors_are_those_of_rdkit():
     from rdkit.Chem import Descriptors, MolFromSmiles
     from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator

@@ -127,8 +127,11 @@ class Encoder:
         """How often values occur that were not in the source: by column, then by value."""
         nodes = self.nodes.unseen(self._node_columns(raw))
         pairs = self.pairs.unseen(raw.pairs)
-        return {f"node {name}": words for name, words in nodes.items()} | {
-            f"edge {name}": words for name, words in pairs.items()
+        graphs = {} if self.graphs is None else self.graphs.unseen(raw)
+        return {
+            f"{of} {name}": words
+            for of, found in (("node", nodes), ("edge", pairs), ("graph", graphs))
+            for name, words in found.items()
         }
 
     def unread(self, raw: RawGraphs) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Features of whole graphs: fingerprints, descriptors of molecules, columns of the source."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,7 +14,7 @@ from torch import Tensor
 from lgan._optional import require
 from lgan.data.molecule_graphs import graph_molecule
 from lgan.data.raw import RawGraphs
-from lgan.task.cells import TargetColumn
+from lgan.task.cells import TargetColumn, spelled
 
 COMPUTED = {
     "morgan": "Morgan fingerprint, 1,024 bits of radius 2",
@@ -164,6 +165,16 @@ class GraphFeatures:
         values = GraphValues.of(raw, self.columns)
         counts = {name: values.column(name).texts.count(None) for name in self.columns}
         return {name: count for name, count in counts.items() if count}
+
+    def unseen(self, raw: RawGraphs) -> dict[str, dict[str, int]]:
+        """How often words occur that it was not fitted on: by column, then by word."""
+        found = {}
+        for name, known in self.words.items():
+            texts = map(spelled, raw.columns.get(name, ()))
+            new = Counter(text for text in texts if text is not None and text not in known)
+            if new:
+                found[name] = dict(new)
+        return found
 
     def to_json(self) -> dict[str, Any]:
         """The features as JSON's types."""
