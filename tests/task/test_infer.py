@@ -89,6 +89,7 @@ def test_the_kind_can_be_chosen() -> None:
         ([[0, 1], ["no", "yes"]], None, "must share two values .*got 4: '0', '1', 'no', 'yes'"),
         ([[0, 1], [1, 2]], None, "must share two values .*got 3: '0', '1', '2'"),
         ([[0, 0], [0, 0]], None, "must share two values .*got 1: '0'"),
+        ([[1.5, 1.5], [2.5, 2.5]], None, "needs a target with both values, got one .*'t0', 't1'"),
         ([["a", "b", "c"], [0, 1, 1]], None, "Several targets must be numbers.*Train one model"),
         ([[f"id{i}" for i in range(12)]], None, "another text in each of its 12 rows"),
         ([[0, 1]], "ranking", "one of binary, multiclass, multilabel, regression, got 'ranking'"),

@@ -181,6 +181,11 @@ def _shared_values(columns: Mapping[str, TargetColumn]) -> tuple[str, ...]:
             f"{len(values)}: {_some(values)} ({per_target}). Spell them alike in all columns, or "
             "train one model for each target."
         )
+    if all(len(column.distinct()) == 1 for column in columns.values()):
+        raise ValueError(
+            f"A multilabel task needs a target with both values, got one value only in each of "
+            f"{_some(list(columns))}. Choose other targets."
+        )
     return negative_first(values)
 
 
