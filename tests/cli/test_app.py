@@ -1,13 +1,14 @@
 import re
 import subprocess
 import sys
+from datetime import date
 
 import pytest
 from typer.testing import CliRunner
 
 from lgan import __version__
 from lgan.cli.app import COMMANDS, app
-from lgan.cli.screen import table
+from lgan.cli.screen import print_json, table
 
 SHARED = ["--root", "--mirror", "--json"]
 TRAINING = [
@@ -159,3 +160,8 @@ def test_brackets_in_names_of_columns_are_shown_as_they_are(capsys):
     table("T", ["id", "rate [/s]", "b [/] y"], [["[/s]", "1", "[red]"]])
     out = capsys.readouterr().out
     assert all(text in out for text in ("rate [/s]", "b [/] y", "[/s]", "[red]"))
+
+
+def test_json_holds_what_json_has(capsys):
+    print_json({"when": date(2020, 1, 2), "x": [float("nan"), float("-inf"), 1.5]})
+    assert capsys.readouterr().out == '{"when": "2020-01-02", "x": [null, null, 1.5]}\n'

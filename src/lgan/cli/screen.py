@@ -179,5 +179,7 @@ def table(title: str, columns: list[str], rows: list[list[str]], note: str = "")
 
 
 def print_json(value: Any) -> None:
-    """Print a value as one line of JSON."""
-    sys.stdout.write(json.dumps(value) + "\n")
+    """Print a value as one line of JSON: dates as text, numbers that are not finite as null."""
+    text = json.dumps(value, default=str)
+    finite = json.loads(text, parse_constant=lambda _: None)
+    sys.stdout.write(json.dumps(finite) + "\n")
