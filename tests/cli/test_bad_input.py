@@ -166,6 +166,13 @@ def test_a_formula_in_a_cell_is_written_back_as_text(lgan, tmp_path, model):
     assert lines[2].startswith("'+1+1,'@x,")
 
 
+def test_json_tells_what_is_odd_about_a_source(lgan, tmp_path, model):
+    (tmp_path / "b.csv").write_bytes(table("[Xe],maybe", names="smiles,active"))
+    said = lgan("predict", model, "b.csv", "--json").json
+    assert "maybe" in said["not_compared"]
+    assert said["unseen"]["node element"] == {"Xe": 1}
+
+
 def rewritten(path, change):
     """The same file with other metadata."""
     with safe_open(path, "pt") as file:

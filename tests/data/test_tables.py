@@ -128,6 +128,15 @@ def test_rows_of_empty_cells_keep_their_place(tmp_path: Path) -> None:
     assert block.columns["smiles"] == ["CCO", "", "CCN"]
 
 
+@pytest.mark.parametrize("separator", [";", ","])
+def test_a_line_of_spreadsheets_tells_the_separator(tmp_path: Path, separator: str) -> None:
+    path = tmp_path / "told.csv"
+    path.write_text(f"sep={separator}\r\n" + f"smiles{separator}y\r\nCCO{separator}1\r\n")
+    table = open_table(path)
+    assert (table.names, table.rows, table.separator) == (("smiles", "y"), 1, separator)
+    assert [block.columns for block in table.blocks()] == [{"smiles": ["CCO"], "y": ["1"]}]
+
+
 def test_rows_of_another_length_keep_their_place(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text('smiles,y,z\nC,1,2\nC\nC,1,2,3\n"C\nC",1,2\n')

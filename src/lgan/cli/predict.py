@@ -148,7 +148,9 @@ def predict(
             embedded = predictor.embed(source or smiles, **reading, **column)
         _embedded(embedded, embed)
     if as_json:
-        print_json({"rows": rows, "metrics": metrics, "seen": found.known, "failed": found.failed})
+        told = {"seen": found.known, "failed": found.failed, "unseen": found.unseen}
+        told |= {"not_compared": found.no_score} if found.no_score else {}
+        print_json({"rows": rows, "metrics": metrics, **told})
         return
     _show(found, rows, metrics, what, output)
 

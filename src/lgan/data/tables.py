@@ -152,17 +152,22 @@ def open_table(
                 )
             separator = "\t"
         with _text(path, encoding) as text:
+            told = _TOLD.fullmatch(text.readline())
+        skipped = int(told is not None)
+        separator = separator or (told and told[1])
+        with _text(path, encoding) as text:
             separator = separator or _separator(text, prefer_tab=suffix != ".csv")
         with _text(path, encoding) as text:
-            header = next(csv.reader(text, delimiter=separator, strict=True), [])
+            cells = csv.reader(text, delimiter=separator, strict=True)
+            header = next(islice(cells, skipped, None), [])
         names = _checked(header, path)
         return Table(
             path,
             names,
-            lines - 1,
+            lines - 1 - skipped,
             encoding,
             separator,
-            lambda: _from_csv(path, encoding, separator),
+            lambda: _from_csv(path, encoding, separator, skipped),
         )
 
 
@@ -182,6 +187,8 @@ def safe_cell(value: object) -> str:
     return text
 
 
+# The line with which spreadsheets tell each other what separates the cells of the others.
+_TOLD = re.compile(r"sep=([,;|\t])\s*")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)|[+-]")
 
 
@@ -293,11 +300,12 @@ def _checked(header: Sequence[str], path: Path) -> tuple[str, ...]:
     return names
 
 
-def _from_csv(path: Path, encoding: str, separator: str | None) -> Iterator[list[str]]:
+def _from_csv(
+    path: Path, encoding: str, separator: str | None, skipped: int
+) -> Iterator[list[str]]:
     with _text(path, encoding) as text:
         rows = csv.reader(text, delimiter=separator or ",", strict=True)
-        next(rows, None)
-        for row in rows:
+        for row in islice(rows, skipped + 1, None):
             if len(row) > 1 or (row and not row[0].isspace()):  # not a blank line
                 yield row
 
