@@ -87,6 +87,26 @@ def test_blocks_bound_the_memory_of_a_clique(backend, monkeypatch):
     assert sum(block.size(1) for block in blocks) == 30 * 29 * 28 // 6
 
 
+@per_backend
+@pytest.mark.parametrize("count", [1, 2])
+def test_triangles_that_do_not_fit_are_refused_before_they_are_listed(
+    backend, count, threads, monkeypatch
+):
+    threads(count)
+    monkeypatch.setattr(module, "BLOCK", 50)
+    free = 1000 * module.BYTES
+    monkeypatch.setattr(module, "free_memory", lambda device: free)
+    fits, not_so = (torch.combinations(torch.arange(n)).t() for n in (19, 20))  # 969 and 1,140
+    assert module.pair_triangles(fits, 19, backend=backend).size(1) == 969
+    with pytest.raises(ValueError, match=r"1,140 triangles .* GiB are free.*`compress=True`"):
+        module.pair_triangles(not_so, 20, backend=backend)
+    with pytest.raises(ValueError, match="969 triangles"):
+        lgan.triangles(fits, 19, backend=backend)  # whose nodes take more
+    odd = torch.arange(1, 80, 2)
+    bipartite = torch.cartesian_prod(odd, odd - 1).t()  # 20,540 wedges, none of them closed
+    assert lgan.triangles(bipartite, 80, backend=backend).size(1) == 0
+
+
 def test_both_backends_find_the_triangles_of_a_larger_graph():
     graph = nx.powerlaw_cluster_graph(3000, 8, 0.7, seed=0)
     edges = reference.edge_index(graph)

@@ -17,11 +17,11 @@ from lgan.experiment.reading import Reading
 from lgan.experiment.run import Progress, checked_and_placed, network_spec, with_data_options
 from lgan.experiment.settings import Settings
 from lgan.graph import GraphUnion
+from lgan.graph.free_memory import free_memory
 from lgan.predictor.neighbours import training_molecules
 from lgan.task import TargetScale
 from lgan.train import OUTSIDE, TrainedEnsemble
 from lgan.train.checkpoint import Checkpoint
-from lgan.train.memory import free_memory
 from lgan.train.out_of_fold import OutOfFold
 from lgan.train.result import rounded
 from lgan.train.stack import unstack

@@ -1,20 +1,27 @@
 """Triangle listing by the forward algorithm in degree order, memory bounded by a budget."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import Tensor
 
 from lgan.graph.edges import undirected_pairs
+from lgan.graph.free_memory import free_memory
 from lgan.graph.segments import concat_ranges, lengths_to_ptr
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Backend = Literal["numba", "torch"]
 
 # Triangles (numba) or wedges (torch) handled at a time by one thread: 3 x 4 bytes and about
 # 40 bytes each. A block never has to hold more than one adjacency list, at most sqrt(2 m) long.
 BLOCK = 1 << 20
+# Bytes that a triangle takes at most while it is listed and what lies opposite is sorted
+# (measured: 61 on the CPU), or its nodes are (96).
+BYTES, BYTES_OF_NODES = 64, 100
 
 
 def triangles(edge_index: Tensor, num_nodes: int, *, backend: Backend | None = None) -> Tensor:
@@ -36,7 +43,8 @@ def triangles(edge_index: Tensor, num_nodes: int, *, backend: Backend | None = N
         [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]]
     """
     pair_index = undirected_pairs(edge_index, num_nodes)
-    ij, ik, jk = pair_triangles(pair_index, num_nodes, backend=backend).long()
+    found = pair_triangles(pair_index, num_nodes, backend=backend, bytes_each=BYTES_OF_NODES)
+    ij, ik, jk = found.long()
     nodes = torch.stack([*opposite_nodes(pair_index, ij, ik, jk)])
     return nodes.sort(dim=0).values
 
@@ -50,25 +58,49 @@ def opposite_nodes(
     return half - ends[ij], half - ends[ik], half - ends[jk]
 
 
-def pair_triangles(pair_index: Tensor, num_nodes: int, *, backend: Backend | None = None) -> Tensor:
+def pair_triangles(
+    pair_index: Tensor, num_nodes: int, *, backend: Backend | None = None, bytes_each: int = BYTES
+) -> Tensor:
     """Every triangle once, as the ids of its three pairs ``[3, T]`` int32.
+
+    Where they may not fit into the memory that is free, they are counted before any is kept.
 
     Args:
         pair_index: Pairs ``[2, P]`` as :func:`undirected_pairs` returns them.
         num_nodes: Number of nodes.
         backend: See :func:`triangles`.
+        bytes_each: What the caller needs for a triangle at most, this list included.
+
+    Raises:
+        ValueError: Where they do not fit.
     """
     backend = backend or ("numba" if pair_index.device.type == "cpu" else "torch")
     if backend not in ("numba", "torch"):
         raise ValueError(f"`backend` must be 'numba' or 'torch', got {backend!r}.")
     blocks = _numba_blocks if backend == "numba" else _torch_blocks
-    found = list(blocks(pair_index, num_nodes))
+    found = list(blocks(pair_index, num_nodes, bytes_each))
     if not found:
         return pair_index.new_empty((3, 0), dtype=torch.int32)
     return found[0] if len(found) == 1 else torch.cat(found, dim=1)
 
 
-def _numba_blocks(pair_index: Tensor, num_nodes: int) -> Iterator[Tensor]:
+def _check_fits(
+    wedges: int, count: Callable[[], int], bytes_each: int, device: torch.device
+) -> None:
+    """Refuse triangles that take more memory than is free; there are no more than wedges."""
+    if wedges <= BLOCK or wedges * bytes_each <= free_memory(device):
+        return
+    number = count()
+    needed, free = number * bytes_each, free_memory(device)
+    if needed > free:
+        raise ValueError(
+            f"The graphs have {number:,} triangles to list, which take {needed / 2**30:.1f} GiB, "
+            f"but {free / 2**30:.1f} GiB are free. Merge twins (`compress=True`), leave triangles "
+            "out for a model that does not read them (`triangles=False`), or take fewer graphs."
+        )
+
+
+def _numba_blocks(pair_index: Tensor, num_nodes: int, bytes_each: int = BYTES) -> Iterator[Tensor]:
     import numpy as np
 
     from lgan.ops.listing_numba import list_oriented, orient
@@ -82,26 +114,34 @@ def _numba_blocks(pair_index: Tensor, num_nodes: int) -> Iterator[Tensor]:
     longest = int(np.diff(row_ptr).max()) if num_nodes else 0
     capacity = max(min(BLOCK, total), longest, 1)
 
-    def scan(row: int, stop: int) -> list[Tensor]:
+    def scan(row: int, stop: int) -> "Iterator[np.ndarray[Any, Any]]":
         near, mark = np.zeros(num_nodes, np.bool_), np.empty(num_nodes, np.int32)
         out = np.empty((3, capacity), np.int32)
-        edge, found = 0, []
+        edge = 0
         while row < stop:
             row, edge, filled = list_oriented(row_ptr, head, pair, row, edge, stop, near, mark, out)
-            if filled:
-                found.append(torch.from_numpy(out[:, :filled].copy()))
-        return found
+            yield out[:, :filled]
+
+    def counted(row: int, stop: int) -> int:
+        return sum(block.shape[1] for block in scan(row, stop))
+
+    def listed(row: int, stop: int) -> list[Tensor]:
+        return [torch.from_numpy(block.copy()) for block in scan(row, stop) if block.size]
 
     starts, stops = [0, *bounds], [*bounds, num_nodes]
     if threads == 1:
-        yield from scan(0, num_nodes)
+        _check_fits(total, lambda: counted(0, num_nodes), bytes_each, pair_index.device)
+        yield from listed(0, num_nodes)
         return
     with ThreadPoolExecutor(threads) as pool:
-        for found in pool.map(scan, starts, stops):
+        _check_fits(
+            total, lambda: sum(pool.map(counted, starts, stops)), bytes_each, pair_index.device
+        )
+        for found in pool.map(listed, starts, stops):
             yield from found
 
 
-def _torch_blocks(pair_index: Tensor, num_nodes: int) -> Iterator[Tensor]:
+def _torch_blocks(pair_index: Tensor, num_nodes: int, bytes_each: int = BYTES) -> Iterator[Tensor]:
     u, v = pair_index
     degree = torch.bincount(pair_index.flatten(), minlength=num_nodes)
     rank = torch.empty_like(degree)
@@ -114,17 +154,25 @@ def _torch_blocks(pair_index: Tensor, num_nodes: int) -> Iterator[Tensor]:
     # The wedges of edge e = (i, j) are the edges (j, k); it closes if (i, k) is an edge.
     length = row_ptr[head + 1] - row_ptr[head]
     reach = torch.cumsum(length, 0)
-    start, num_edges = 0, int(pair.numel())
-    while start < num_edges:
-        done = int(reach[start - 1]) if start else 0
-        stop = max(int(torch.searchsorted(reach, done + BLOCK, right=True)), start + 1)
-        edge = torch.repeat_interleave(
-            torch.arange(start, stop, device=u.device), length[start:stop]
-        )
-        far = concat_ranges(row_ptr[head[start:stop]], length[start:stop])
-        wanted = tail[edge] * num_nodes + head[far]
-        place = torch.searchsorted(key, wanted).clamp_(max=num_edges - 1)
-        hit = (key[place] == wanted).nonzero().squeeze(1)
-        if hit.numel():
-            yield torch.stack([pair[edge[hit]], pair[place[hit]], pair[far[hit]]]).to(torch.int32)
-        start = stop
+    num_edges = int(pair.numel())
+
+    def listed() -> Iterator[Tensor]:
+        start = 0
+        while start < num_edges:
+            done = int(reach[start - 1]) if start else 0
+            stop = max(int(torch.searchsorted(reach, done + BLOCK, right=True)), start + 1)
+            edge = torch.repeat_interleave(
+                torch.arange(start, stop, device=u.device), length[start:stop]
+            )
+            far = concat_ranges(row_ptr[head[start:stop]], length[start:stop])
+            wanted = tail[edge] * num_nodes + head[far]
+            place = torch.searchsorted(key, wanted).clamp_(max=num_edges - 1)
+            hit = (key[place] == wanted).nonzero().squeeze(1)
+            if hit.numel():
+                found = [pair[edge[hit]], pair[place[hit]], pair[far[hit]]]
+                yield torch.stack(found).to(torch.int32)
+            start = stop
+
+    wedges = int(reach[-1]) if num_edges else 0
+    _check_fits(wedges, lambda: sum(block.size(1) for block in listed()), bytes_each, u.device)
+    yield from listed()

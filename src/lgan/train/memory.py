@@ -5,6 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from lgan.graph.free_memory import free_memory
 from lgan.train.stack import drawn
 
 # Value, gradient, two moments, learning rate and weight decay of every weight (StackedAdam).
@@ -52,12 +53,3 @@ def models_at_once(model: nn.Module, rows: Tensor, drawn_graphs: int, budget: in
     # Every linear map keeps its input and output, a normalisation and a kernel one more each.
     bytes_per_model = 3 * drawn_rows * sum(p.size(-1) * p.element_size() for p in maps)
     return max(1, budget // max(bytes_per_model, 1))
-
-
-def free_memory(device: torch.device) -> int:
-    """Bytes of a device's memory that nobody uses."""
-    if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0]
-    import psutil
-
-    return int(psutil.virtual_memory().available)
