@@ -54,6 +54,16 @@ def test_stratified_folds_spread_numbers_too(raw: RawGraphs) -> None:
     assert float(means.max() - means.min()) < 0.05
 
 
+def test_numbers_have_as_many_folds_as_are_asked_for(raw: RawGraphs) -> None:
+    part = raw.select(range(100))
+    numbers = part.with_targets({"size": torch.randn(100).tolist()})
+    for folds in (10, 20, 100):
+        made = Split().folds(numbers, numbers.known_task, folds)
+        assert made.bincount().tolist() == [100 // folds] * folds
+    with pytest.raises(ValueError, match=r"as many graphs as folds \(101\), got 100\. Choose"):
+        Split().folds(numbers, numbers.known_task, 101)
+
+
 def test_partners_share_a_fold() -> None:
     raw = load_raw("triangles")
     folds = Split().folds(raw, raw.known_task, 10)

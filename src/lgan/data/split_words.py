@@ -104,7 +104,7 @@ class Split:
         if self.word == "random":
             return random_folds(raw.num_graphs, num_folds, seed, at_most=at_most)
         # Graphs of which the target is missing go where there is room.
-        strata = task.strata(task.encode(raw.targets)).clamp(min=0)
+        strata = task.strata(task.encode(raw.targets), num_folds).clamp(min=0)
         names = task.classes if task.has_classes else ()
         return drawn_folds(raw.name, strata, num_folds, seed, at_most=at_most, names=names)
 
@@ -215,7 +215,7 @@ def scaffolds(smiles: Sequence[str]) -> list[str]:
 def column_folds(cells: Sequence[Any], name: str = "split") -> Tensor:
     """Folds that a column gives: their numbers, or the words train, val and test.
 
-    What is called test is held out in fold 0, val in fold 1; train never is.
+    What is called test is :data:`OUTSIDE`, val is held out in fold 0; train never is.
 
     Args:
         cells: A value per graph.

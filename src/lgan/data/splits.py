@@ -78,13 +78,11 @@ def stratified_folds(
         )
     classes, sizes = torch.unique(y, return_counts=True)
     rarest, there = int(classes[sizes.argmin()]), int(sizes.min())
-    num_folds = possible_folds(
-        num_folds,
-        there,
-        "Every class must have at least as many graphs as there are folds",
-        f"{there} of class {repr(names[rarest]) if names else rarest}",
-        at_most=at_most,
-    )
+    rule = "Every class must have at least as many graphs as there are folds"
+    got = f"{there} of class {repr(names[rarest]) if names else rarest}"
+    if len(classes) == 1:  # which is no class where targets are numbers
+        rule, got = "There must be at least as many graphs as folds", str(there)
+    num_folds = possible_folds(num_folds, there, rule, got, at_most=at_most)
     from sklearn.model_selection import StratifiedKFold
 
     folds = torch.empty(len(y), dtype=torch.int64)

@@ -250,9 +250,10 @@ class Task:
         weight = seen.sum(-1, keepdim=True) / (count * seen.clamp(min=1)).float()
         return weight[..., 0, :] if self.has_classes else weight
 
-    def strata(self, y: Tensor) -> Tensor:
+    def strata(self, y: Tensor, num_folds: int = QUANTILES) -> Tensor:
         """What folds are stratified by ``[G]``: the class (-1 where missing), or quantiles of one
-        number; nothing (zeros) where there are several targets.
+        number, of as many graphs as there are folds at least; nothing (zeros) where there are
+        several targets.
         """
         if self.has_classes:
             return y
@@ -262,7 +263,7 @@ class Task:
         if self.kind == "multilabel":
             return value.nan_to_num(-1).long()
         present = ~value.isnan()
-        bins = max(1, min(QUANTILES, int(present.sum()) // QUANTILES))
+        bins = max(1, min(QUANTILES, int(present.sum()) // max(QUANTILES, num_folds)))
         order = value.argsort(stable=True)  # NaN come last
         rank = torch.empty_like(order)
         rank[order] = torch.arange(len(y), device=y.device)

@@ -204,7 +204,7 @@ def choose_groups(
     """
     task, y = union.known_task, union.y.cpu()
     # Graphs of which the target is missing go where there is room.
-    strata = task.strata(y).clamp(min=0)
+    strata = task.strata(y, folds if isinstance(folds, int) else 0).clamp(min=0)
     if isinstance(folds, int):
         names = task.classes if task.has_classes else ()
         fold = drawn_folds(union.name, strata, folds, seed, at_most=at_most, names=names)
