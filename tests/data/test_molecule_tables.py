@@ -7,6 +7,8 @@ pytest.importorskip("rdkit")
 
 from rdkit import Chem
 
+from lgan import load
+from lgan.data import load_raw
 from lgan.data.molecule_tables import (
     Duplicates,
     choose_structures,
@@ -49,6 +51,35 @@ def test_files_frames_and_columns_give_the_same(path: Path, tmp_path: Path) -> N
         assert table.targets["active"][::2] == [1, 0]
     shuffled = read_molecule_table(frame.iloc[[3, 0]], targets=["active"])
     assert shuffled.targets == {"active": [0, 1]}
+
+
+def test_frames_of_polars_and_tables_of_arrow_are_read_too() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    cells = {"smiles": ["CCO", "bad", "C"], "active": [1, 0, None]}
+
+    class Frame:  # what polars has of it
+        columns = tuple(cells)
+
+        def __getitem__(self, name: str) -> list:
+            return cells[name]
+
+    for source in (Frame(), arrow.table(cells)):
+        raw = load_raw(source, targets=["active"], progress=lambda _: None)
+        assert raw.targets == {"active": [1, None]}
+        assert [row for row, _ in raw.errors] == [1]
+
+
+def test_a_column_twice_is_refused() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame([["CCO", 1, 2]], columns=["smiles", "y", "y"])
+    with pytest.raises(ValueError, match="must have different names, got 'y' more than once"):
+        read_molecule_table(frame, targets=["y"])
+
+
+def test_rows_that_cannot_be_read_are_told(path: Path, tmp_path: Path) -> None:
+    told = r"1 of 4 rows of molecules\.csv cannot be read and are left out, the first of them row 2"
+    with pytest.warns(UserWarning, match=told), pytest.warns(UserWarning, match="have no target"):
+        assert load(path, targets="active", root=tmp_path).num_graphs == 2
 
 
 def test_an_sdf_gives_its_fields(tmp_path: Path) -> None:

@@ -77,6 +77,13 @@ def test_a_graph_without_edges_stands_beside_others() -> None:
                 assert load(graphs).num_graphs == 2
 
 
+def test_features_of_edges_that_are_no_numbers_are_told() -> None:
+    attr = torch.tensor([float("nan")] * 2 + [1.0] * 2)
+    graphs = [_data(edge_attr=attr, y=torch.tensor([k])) for k in range(2)]
+    with pytest.raises(ValueError, match="'edge_attr' of the edges of graphs must be finite"):
+        load(graphs)
+
+
 BAD = {
     "no edges at all": (_data(edge_index=None), "must have `edge_index`"),
     "a node that is not there": (

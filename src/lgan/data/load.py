@@ -77,7 +77,8 @@ def load(
 
     Sets that are read from a file are cached below ``root``; the key holds every option, the file's
     size and time, and the code that computed it. Generated sets are made anew each time, which
-    takes less than a second. Graphs without a target are left out, with a warning.
+    takes less than a second. Rows that cannot be read and graphs without a target are left out,
+    with a warning.
 
     Args:
         source: A name, a path, a table or a list, see :func:`lgan.data.load_raw`; or a folder that
@@ -133,6 +134,13 @@ def load(
             task=task,
         )  # fmt: skip
         labelled = with_target(raw, encoder.task)
+        if raw.errors:
+            row, reason = raw.errors[0]
+            warnings.warn(
+                f"{len(raw.errors)} of {raw.num_graphs + len(raw.errors)} rows of {raw.name} "
+                f"cannot be read and are left out, the first of them row {row + 1}: {reason}",
+                stacklevel=4,
+            )
         if left_out := raw.num_graphs - labelled.num_graphs:
             warnings.warn(
                 f"{left_out} of {raw.num_graphs} graphs of {raw.name} have no target and are left "

@@ -94,7 +94,7 @@ def read_molecule_table(
     header is among the errors.
 
     Args:
-        source: A file (see `open_table`), a pandas DataFrame, or columns by their names.
+        source: A file (see `open_table`), or a table in memory (see `table_columns`).
         features: How molecules become graphs.
         smiles_column: The column with the molecules; see `choose_structures`.
         targets: The target columns; see `choose_targets`. None at all for an empty list.
@@ -217,7 +217,7 @@ def _blocks(source: Any) -> tuple[str, tuple[str, ...], Iterable[TableBlock]]:
     if isinstance(source, str | Path):
         table = open_table(source)
         return table.path.name, table.names, table.blocks()
-    columns = {str(name): source[name] for name in source.keys()}  # noqa: SIM118  (DataFrames too)
+    columns = table_columns(source)
     lengths = {len(cells) for cells in columns.values()}
     if len(lengths) != 1:
         raise ValueError(f"Columns must have the same length, got {sorted(lengths)}.")
@@ -225,9 +225,26 @@ def _blocks(source: Any) -> tuple[str, tuple[str, ...], Iterable[TableBlock]]:
     def blocks() -> Iterator[TableBlock]:
         for first in range(0, lengths.pop() if lengths else 0, BLOCK):
             rows = slice(first, first + BLOCK)
-            yield TableBlock(first, {name: list(cells[rows]) for name, cells in columns.items()})
+            yield TableBlock(first, {name: cells[rows] for name, cells in columns.items()})
 
     return "table", tuple(columns), blocks()
+
+
+def table_columns(source: Any) -> dict[str, list[Any]]:
+    """The columns of a table in memory: a mapping, a DataFrame of pandas or polars, or a table of
+    Arrow.
+    """
+    if hasattr(source, "to_pydict"):  # of Arrow
+        names, source = source.column_names, source.to_pydict()
+    else:
+        names = list(source if isinstance(source, Mapping) else source.columns)
+    twice = sorted({str(name) for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(
+            f"The columns of a table must have different names, got {_listed(twice)} more than "
+            "once. Rename one of them."
+        )
+    return {str(name): list(source[name]) for name in names}
 
 
 def existing_column(name: str, names: Sequence[str], what: str) -> str:

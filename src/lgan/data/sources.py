@@ -49,8 +49,8 @@ def load_raw(
     Args:
         source: A name of the registry or of the TU collection; the path of a TU archive or folder,
             of a table of molecules, or of graphs in GraphML or JSON lines; a table in memory
-            (a pandas DataFrame, or columns by name); a list of SMILES, of RDKit molecules, of PyG
-            ``Data`` or of networkx graphs.
+            (a DataFrame, an Arrow table, or columns by name); a list of SMILES, of RDKit
+            molecules, of PyG ``Data`` or of networkx graphs.
         root: The folder downloads and caches go to.
         mirror: A folder or address that holds ``NAME.zip``, see `fetch`.
         seed: Fixes a generated set; sets read from files do not use it.
@@ -219,17 +219,19 @@ def _by_name(name: str, how: _Reading) -> RawGraphs:
 
 
 def _table(source: Any, how: _Reading) -> RawGraphs:
-    from lgan.data.molecule_tables import read_molecule_table
+    from lgan.data.molecule_tables import read_molecule_table, table_columns
     from lgan.data.tables import open_table
 
     if how.target_values:
         raise TypeError(
             "`targets` of a table must be names of its columns, got values. Add them as columns."
         )
+    if not isinstance(source, os.PathLike):
+        source = table_columns(source)
     total = 0
     if how.progress is not None:
         is_file = isinstance(source, os.PathLike)
-        total = open_table(source).rows if is_file else len(next(iter(dict(source).values()), ()))
+        total = open_table(source).rows if is_file else len(next(iter(source.values()), ()))
     return read_molecule_table(
         source,
         how.molecules,

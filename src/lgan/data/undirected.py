@@ -56,7 +56,8 @@ def undirected_columns(
         ("labels", chosen.categories, listed.categories),
         ("attributes", chosen.numbers, listed.numbers),
     ):
-        differ = (values[pair] != each).any(1).nonzero()
+        unlike = (values[pair] != each) & ~(values[pair].isnan() & each.isnan())
+        differ = unlike.any(1).nonzero()
         if len(differ):
             place = int(differ[0, 0])
             raise complaint(part, int(lines[place]), int(first[pair[place]]))
