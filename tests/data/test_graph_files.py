@@ -58,6 +58,11 @@ BAD_LINES = {
         '{"nodes": [{"id": 0}], "edges": [{"source": 0, "target": 7}]}',
         "line 2: .*got the node 7",
     ),
+    "a node twice": ('{"nodes": [{"id": 1}, {"id": 1.0}], "edges": []}', "got 2 with 1 different"),
+    "attributes in a list": (
+        '{"nodes": [], "edges": [], "graph": [["target", 1]]}',
+        "line 2: expected an object of attributes under `graph`, got list",
+    ),
     "deep nesting": ("[" * 100_000, "line 2: expected one JSON object"),
 }
 
@@ -69,6 +74,13 @@ def test_bad_lines_are_refused_by_number(tmp_path: Path, case: str) -> None:
     path.write_text(_line(nx.path_graph(2)) + line)
     with pytest.raises(ValueError, match=message):
         read_graph_file(path)
+
+
+def test_nodes_may_be_called_by_several_values(tmp_path: Path) -> None:
+    path = tmp_path / "grid.jsonl"
+    path.write_text(_line(nx.grid_2d_graph(2, 3)))
+    [grid] = read_graph_file(path)
+    assert nx.utils.graphs_equal(grid, nx.grid_2d_graph(2, 3))
 
 
 BOMB = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><graphml/>'

@@ -100,15 +100,25 @@ def node_link_graph(plain: Any, where: str) -> "nx.Graph":
     ):
         got = sorted(plain) if isinstance(plain, dict) else type(plain).__name__
         raise ValueError(f"{where}: expected an object with `nodes` and `edges`, got {got}. {HINT}")
+    if not isinstance(plain.get("graph", {}), dict):
+        got = type(plain["graph"]).__name__
+        raise ValueError(
+            f"{where}: expected an object of attributes under `graph`, got {got}. {HINT}"
+        )
     try:
-        known = {node["id"] for node in plain["nodes"]}
-        strangers = {e[end] for e in plain[edges] for end in ("source", "target")} - known
+        known = {_hashable(node["id"]) for node in plain["nodes"]}
+        ends = {_hashable(e[end]) for e in plain[edges] for end in ("source", "target")}
         graph = nx.node_link_graph(plain, multigraph=False, edges=edges)
     except (nx.NetworkXError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(
             f"{where}: expected a node-link graph, got {type(error).__name__}: {error}. {HINT}"
         ) from error
-    if strangers:  # networkx would make new nodes of them
+    if len(known) < len(plain["nodes"]):  # of which networkx would make one
+        raise ValueError(
+            f"{where}: expected every node once, got {len(plain['nodes'])} with {len(known)} "
+            f"different ids. {HINT}"
+        )
+    if strangers := ends - known:  # networkx would make new nodes of them
         raise ValueError(
             f"{where}: expected edges between the nodes that are listed, got the node "
             f"{next(iter(strangers))!r}. {HINT}"
@@ -120,3 +130,8 @@ def node_link_graph(plain: Any, where: str) -> "nx.Graph":
             '`"multigraph": true` and ask for `symmetrise`.'
         )
     return graph
+
+
+def _hashable(name: Any) -> Any:
+    """The name of a node: a tuple where JSON has a list, as networkx reads it."""
+    return tuple(map(_hashable, name)) if isinstance(name, list) else name
