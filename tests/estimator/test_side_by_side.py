@@ -28,6 +28,16 @@ def test_scores_are_those_of_the_fitted_models():
         assert score == pytest.approx(roc_auc_score(y[test] == "b", shares))
 
 
+def test_parts_may_be_masks_or_count_from_the_end_but_hold_no_row_twice():
+    y, mask = np.arange(24.0), np.arange(24) % 3 > 0
+    first, last = np.flatnonzero(mask), np.flatnonzero(~mask)
+    parts = [(first, last), (mask, ~mask), (first - 24, last - 24)]
+    each = [lgan.cross_validate(regressor(), MANY, y, cv=[part]) for part in parts]
+    assert each[0] == each[1] == each[2]
+    with pytest.raises(ValueError, match="every row once at most"):
+        lgan.cross_validate(regressor(), MANY, y, cv=[(np.r_[first, first[:1]], last)])
+
+
 def test_no_model_has_seen_its_test_part():
     parts = [train for train, _ in KFold(3).split(MANY)]
     y = np.arange(24.0)
