@@ -1,6 +1,7 @@
 import networkx as nx
 import pytest
 
+from lgan.data import prepare_shards
 from lgan.predictor.prediction_rows import PredictionRows, predicted_columns
 from lgan.task import Task
 
@@ -112,3 +113,18 @@ def test_the_targets_that_a_table_has_are_compared_with(several, tmp_path):
     found, rows = _rows(several, table)
     right = [row["b"] == row["b_predicted"] for row in rows]
     assert found.metrics()["accuracy"] == sum(right) / 2
+
+
+def test_shards_are_predicted_graph_by_graph(binary, tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text("smiles,active\nC1CC,yes\nCCO,yes\nCCN,\nCCCl,no\n")
+    prepare_shards(table, tmp_path / "shards", shards=2)
+    _, rows = _rows(binary, str(tmp_path / "shards"))
+    _, whole = _rows(binary, table)
+    assert [(row["graph"], row["smiles"], row["active"]) for row in rows] == [
+        (0, "CCO", "yes"),
+        (1, "CCCl", "no"),
+    ]
+    said = "active_probability_yes"
+    assert [row[said] for row in rows] == pytest.approx([whole[1][said], whole[3][said]])
+    assert binary.predict(str(tmp_path / "shards")).shape == (2,)

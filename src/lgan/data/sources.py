@@ -8,6 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from lgan.catalogue import DATASETS, archives_at_hand, known_dataset
 from lgan.data.graph_files import GRAPH_SUFFIXES, is_graph_file, read_graph_file
 from lgan.data.mirror import fetch
@@ -183,7 +185,8 @@ def _is_smiles(text: str) -> bool:
 def _from_file(path: Path, how: _Reading) -> RawGraphs:
     if is_shards(path):
         shards = Shards.open(path)
-        return shards.raw(range(shards.num_graphs))
+        raw = shards.raw(range(shards.num_graphs))
+        return replace(raw, rows=torch.arange(raw.num_graphs))  # the folder has no other rows
     if path.is_dir() or path.suffix.lower() == ".zip":
         return read_tu(
             path, progress=how.progress, symmetrise=how.symmetrise, directed=how.directed

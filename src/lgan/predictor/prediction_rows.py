@@ -379,7 +379,8 @@ def _cells(source: Any, raw: RawGraphs) -> dict[str, Sequence[Any]]:
         return {"smiles": source}
     cells: dict[str, Sequence[Any]] = {"graph": range(count)}
     place = {row: graph for graph, row in enumerate(raw.rows.tolist())}
-    for name, values in raw.targets.items():
+    told = {"smiles": raw.ids} if raw.featuriser is not None and raw.ids is not None else {}
+    for name, values in {**told, **raw.targets}.items():
         cells[name] = [values[place[row]] if row in place else "" for row in range(count)]
     return cells
 
