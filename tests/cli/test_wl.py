@@ -61,6 +61,13 @@ def test_edges_of_a_file_can_have_labels(lgan, tmp_path) -> None:
     assert "Edges were read with their labels." in ran.out
 
 
+def test_labels_of_one_edge_that_differ_are_refused(lgan, tmp_path) -> None:
+    (tmp_path / "a").write_text("0 1 x\n1 0 y\n")
+    ran = lgan("wl", str(tmp_path / "a"), "path(2)")
+    assert ran.code == 1
+    assert "labels of edges must agree" in ran.err
+
+
 def test_the_hierarchy_counts_small_graphs(lgan) -> None:
     ran = lgan("wl", "hierarchy", "--max-nodes", "6", "--test", "1-wl", "--test", "lgan", "--json")
     last = ran.json["small"][-1]

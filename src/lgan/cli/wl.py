@@ -130,7 +130,7 @@ def _graph(text: str) -> "nx.Graph":
 
 def _edge_list(path: Path) -> "nx.Graph":
     networkx = require("networkx")
-    graph = networkx.Graph()
+    graph = networkx.MultiGraph()  # labels that disagree are refused, not replaced
     for number, line in enumerate(path.read_text().splitlines(), 1):
         words = line.split("#")[0].replace(",", " ").split()
         if len(words) == 1:
