@@ -580,6 +580,17 @@ def test_balanced_classes_have_the_same_share_of_the_loss(lgan, tmp_path, weight
     assert found["rows"][0]["active_probability_1"] == pytest.approx(expected, abs=0.03)
 
 
+def test_another_number_of_folds_than_a_column_has_is_refused(lgan, tmp_path):
+    pytest.importorskip("rdkit", reason="molecules need rdkit")
+    rows = [f"{'C' * (1 + i)},{i % 2},{i % 4}" for i in range(16)]
+    (tmp_path / "a.csv").write_text("\n".join(["smiles,y,fold", *rows]))
+    how = ["a.csv", "--target", "y", "--split", "column:fold", "--epochs", "1", "--hidden", "4"]
+    ran = lgan("cv", *how, "--folds", "3", "--output", "m")
+    assert ran.code == 1
+    assert "`column:fold` has 4 folds of its own, got `--folds 3`" in ran.err
+    assert lgan("cv", *how, "--folds", "4", "--output", "m").code == 0
+
+
 @pytest.mark.parametrize("words", [("train", "train", "val", "test"), ("train", "train", "test")])
 def test_what_a_column_calls_test_is_not_trained_on(words, lgan, tmp_path):
     pytest.importorskip("rdkit", reason="molecules need rdkit")

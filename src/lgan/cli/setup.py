@@ -122,6 +122,11 @@ def drawn_folds(
 
     fold = split.folds(raw, task, folds or usual, seed, at_most=folds is None)
     made, outside = int(fold.max()) + 1, int((fold == OUTSIDE).sum())
+    if folds not in (None, made):
+        raise ValueError(
+            f"The split `{split}` has {made} folds of its own, got `--folds {folds}`. Leave one of "
+            "them out."
+        )
     if outside and not parts:
         raise ValueError(
             f"Cross-validation needs folds, got one split in the column {split.of!r}, which calls "
