@@ -128,3 +128,8 @@ def test_classes_that_look_like_numbers_keep_their_names() -> None:
     assert infer(["007", "010", "10"] * 2).classes == ("007", "010", "10")
     assert infer([10**17, 10**17 + 1] * 3).classes == (str(10**17), str(10**17 + 1))
     assert infer(["0", "1", "+1", "1.0"] * 2).classes == ("0", "1")
+
+
+def test_large_numbers_that_vary_are_read() -> None:
+    year = [1.7e9 + 86400 * k for k in range(365)]
+    assert infer(year, [1e9 + 0.1] * 365).kind == "regression"

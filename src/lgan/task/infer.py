@@ -148,7 +148,8 @@ def _check_numbers(columns: Mapping[str, TargetColumn]) -> tuple[str, ...]:
             f"{_some(list(columns))}. Choose another target."
         )
     for column in columns.values():
-        _refuse_rounded(column)
+        if not np.isnan(column.numbers).all():
+            _refuse_rounded(column)
     return ()
 
 
