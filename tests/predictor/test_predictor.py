@@ -155,24 +155,32 @@ def test_members_whose_parts_are_of_another_model_are_refused(
         load_model(broken)
 
 
+def _trained_on(raw):
+    settings = settings_for("lgan-res", "g", hidden=4, num_layers=1, epochs=1, batch_size=8)
+    source = ReadSource.of_graphs(settings, raw, "binary")
+    trained = train_ensemble(
+        factory(settings, source.union), source.union, members=1,
+        folds=torch.arange(8) % 4, config=settings.training,
+    )  # fmt: skip
+    return Predictor.of(stored_model(settings, source, trained))
+
+
 def test_attributes_that_the_model_does_not_know_may_be_on_some_nodes_only():
     graphs = [nx.cycle_graph(3 + i % 4) for i in range(8)]
     for i, graph in enumerate(graphs):
         nx.set_node_attributes(graph, {v: {"w": v / 3, "at": [v / 2, i / 7]} for v in graph})
         nx.set_edge_attributes(graph, 0.5 + i / 3, "len")
         graph.graph["target"] = "ab"[i % 2]
-    settings = settings_for("lgan-res", "g", hidden=4, num_layers=1, epochs=1, batch_size=8)
-    raw = load_raw(graphs)
-    source = ReadSource.of_graphs(settings, raw, "binary")
-    trained = train_ensemble(
-        factory(settings, source.union), source.union, members=1,
-        folds=torch.arange(8) % 4, config=settings.training,
-    )  # fmt: skip
-    predictor = Predictor.of(stored_model(settings, source, trained))
+    predictor = _trained_on(load_raw(graphs))
+    blind = _trained_on(load_raw(graphs, edge_features=[]))
     expected = predictor.predict_proba(graphs)
+    without = blind.predict_proba(graphs)
     graphs[0].nodes[0]["note"] = "odd"
     graphs[1].edges[0, 1]["note"] = "odd"
     assert predictor.predict_proba(graphs).tolist() == expected.tolist()
+    del graphs[2].edges[0, 1]["len"]
+    assert blind.predict_proba(graphs).tolist() == without.tolist()
+    graphs[2].edges[0, 1]["len"] = 0.5 + 2 / 3
     assert predictor.seen(predictor.read(graphs)).tolist() == ([False] + [True] * 3) * 2
     lone = nx.Graph()
     lone.add_node(0, w=1 / 3, at=[0.5, 0.5])

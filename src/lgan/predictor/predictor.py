@@ -310,7 +310,8 @@ class Predictor:
         if self.checkpoint.features == "all":  # other attributes may be on some nodes only
             for part, known in (("node", self.encoder.nodes), ("edge", self.encoder.pairs)):
                 names = (*known.names, *known.number_names)
-                if names and not set(names) & set(STRUCTURAL):
+                none_read = part == "edge" and not names and self.encoder.featuriser is None
+                if none_read or (names and not set(names) & set(STRUCTURAL)):
                     how.setdefault(f"{part}_features", names)
         if (molecules := self._in_labels(source)) is not None:
             return molecules
