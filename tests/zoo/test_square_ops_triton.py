@@ -8,14 +8,18 @@ pytest.importorskip("triton", reason="the GPU kernels need the package triton")
 PROGRAM = """
 import torch
 from lgan import ops
+from lgan.zoo import square_ops_triton
 from lgan.zoo.square_ops import matrix_product, square_readout
 from lgan.zoo.squares import Squares
 
+# Small enough that graphs have several pieces, and some have products of their own.
+square_ops_triton.PIECE, square_ops_triton.ROWS, square_ops_triton.LARGE = 16, 8, 5
 device = torch.device({device!r})
 generator = torch.Generator().manual_seed(0)
 single, half = torch.float32, torch.bfloat16
 for sizes, models, width, dtype in [
     ([4, 1, 3], (2,), 5, single), ([2, 18], (), 70, single), ([1], (3,), 4, single),
+    ([6, 4, 5, 1], (2,), 20, single), ([7], (), 3, single),
     ([0, 2], (2,), 3, single), ([], (2,), 3, single), ([5, 3], (2,), 4, half),
 ]:
     size = torch.tensor(sizes, dtype=torch.int64, device=device)

@@ -11,25 +11,30 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from lgan.graph.segments import lengths_to_ptr
 from lgan.ops.first_order import first_order
 from lgan.zoo.squares import Squares
 
-COLUMNS = 64  # channels of a program
+COLUMNS = 64  # channels of a program, at most
 SIDE = 16  # entries of a row that it sums at a time
 ROWS = 32  # entries that it looks through for a maximum at a time
+PIECE = 2048  # entries of a graph that one program looks through
+LARGE = 64  # nodes from which on a graph has products of its own: a program has a row of the others
 
 
 @triton.jit
 def _product_kernel(
     x, y, out, first, size, node_ptr, graph, rows, width,
     X_BACK: tl.constexpr, Y_BACK: tl.constexpr, SIDE: tl.constexpr, COLUMNS: tl.constexpr,
+    LARGE: tl.constexpr,
 ):  # fmt: skip
-    """out[i, j] = Σ_s x[i, s] y[s, j] for one row i of a graph; BACK transposes a factor."""
+    """out[i, j] = Σ_s x[i, s] y[s, j] for one row i of a small graph; BACK transposes a factor."""
     node, k = tl.program_id(0), tl.program_id(1).to(tl.int64)
     columns = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)
     inside = columns < width
     g = tl.load(graph + node)
     n = tl.load(size + g)
+    n = tl.where(n < LARGE, n, 0)
     i = node - tl.load(node_ptr + g)
     base = (k * rows + tl.load(first + g)) * width
     x += base
@@ -51,23 +56,25 @@ def _product_kernel(
 
 @triton.jit
 def _max_kernel(
-    h, out, where, first, size, rows, graphs, width, ROWS: tl.constexpr, COLUMNS: tl.constexpr
-):
-    """The greatest diagonal and other entry of a graph, and the row of each, or 0 and -1.
+    h, best, at, first, size, graph, start, rows, pieces, width,
+    PIECE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
+    """The greatest diagonal and other entry of a piece of a graph, and the row of each, or -1.
 
     A column with a NaN has it for its maximum.
     """
-    g, k = tl.program_id(0), tl.program_id(1).to(tl.int64)
+    q, k = tl.program_id(0), tl.program_id(1).to(tl.int64)
     columns = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)
     inside = columns < width
-    n, begin = tl.load(size + g), tl.load(first + g)
+    g = tl.load(graph + q)
+    n, begin, from_row = tl.load(size + g), tl.load(first + g), tl.load(start + q)
     h += (k * rows + begin) * width
     for kind in tl.static_range(2):
-        best = tl.full((COLUMNS,), float("-inf"), dtype=tl.float32)
-        at = tl.full((COLUMNS,), -1, dtype=tl.int32)
+        greatest = tl.full((COLUMNS,), float("-inf"), dtype=tl.float32)
+        found = tl.full((COLUMNS,), -1, dtype=tl.int32)
         broken = tl.zeros((COLUMNS,), dtype=tl.int32)
-        for start in range(0, n * n, ROWS):
-            row = start + tl.arange(0, ROWS)
+        for add in range(0, PIECE, ROWS):
+            row = from_row + add + tl.arange(0, ROWS)
             counts = (row < n * n) & ((row % (n + 1) == 0) == (kind == 0))
             mask = counts[:, None] & inside[None, :]
             value = tl.load(
@@ -75,14 +82,39 @@ def _max_kernel(
             ).to(tl.float32)
             broken |= tl.max((value != value).to(tl.int32), 0)
             top, place = tl.max(value, 0, return_indices=True)
-            better = top > best
-            best = tl.where(better, top, best)
-            at = tl.where(better, (begin + start).to(tl.int32) + place, at)
+            better = top > greatest
+            greatest = tl.where(better, top, greatest)
+            found = tl.where(better, (begin + from_row + add).to(tl.int32) + place, found)
+        to = ((k * pieces + q) * 2 + kind) * width + columns
+        tl.store(best + to, tl.where(broken > 0, float("nan"), greatest), mask=inside)
+        tl.store(at + to, found, mask=inside)
+
+
+@triton.jit
+def _max_join_kernel(
+    best, at, out, where, piece_ptr, size, pieces, graphs, width, COLUMNS: tl.constexpr
+):
+    """The greatest of the pieces of a graph, the first of them where they are equal; 0 of none."""
+    g, k = tl.program_id(0), tl.program_id(1).to(tl.int64)
+    columns = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)
+    inside = columns < width
+    n, first, last = tl.load(size + g), tl.load(piece_ptr + g), tl.load(piece_ptr + g + 1)
+    for kind in tl.static_range(2):
+        greatest = tl.full((COLUMNS,), float("-inf"), dtype=tl.float32)
+        found = tl.full((COLUMNS,), -1, dtype=tl.int32)
+        broken = tl.zeros((COLUMNS,), dtype=tl.int32)
+        for q in range(first, last):
+            place = ((k * pieces + q) * 2 + kind) * width + columns
+            value = tl.load(best + place, mask=inside, other=float("-inf"))
+            broken |= (value != value).to(tl.int32)
+            better = value > greatest
+            greatest = tl.where(better, value, greatest)
+            found = tl.where(better, tl.load(at + place, mask=inside, other=-1), found)
         to = ((k * graphs + g) * 2 + kind) * width + columns
-        best = tl.where(broken > 0, float("nan"), best)
-        best = tl.where(n > kind, best, 0.0)  # a graph of one node has no other entries
-        tl.store(out + to, best.to(out.dtype.element_ty), mask=inside)
-        tl.store(where + to, at, mask=inside)
+        greatest = tl.where(broken > 0, float("nan"), greatest)
+        greatest = tl.where(n > kind, greatest, 0.0)  # a graph of one node has no other entries
+        tl.store(out + to, greatest.to(out.dtype.element_ty), mask=inside)
+        tl.store(where + to, found, mask=inside)
 
 
 @triton.jit
@@ -129,9 +161,22 @@ class Max(torch.autograd.Function):
         out = h.new_empty((models, graphs, 2, width))
         where = torch.empty(out.shape, dtype=torch.int32, device=h.device)
         if out.numel():
-            _max_kernel[(graphs, models, triton.cdiv(width, COLUMNS))](
-                h.contiguous(), out, where, squares.ptr, squares.size, rows, graphs, width,
-                ROWS=ROWS, COLUMNS=COLUMNS,
+            piece_ptr = lengths_to_ptr((squares.size**2 + PIECE - 1) // PIECE)
+            pieces = sum(triton.cdiv(n * n, PIECE) for n in squares.sizes)
+            graph = torch.repeat_interleave(torch.diff(piece_ptr), output_size=pieces)
+            start = (torch.arange(pieces, device=h.device) - piece_ptr[graph]) * PIECE
+            best = torch.empty((models, pieces, 2, width), device=h.device)
+            at = torch.empty(best.shape, dtype=torch.int32, device=h.device)
+            columns = _columns(width)
+            planes = (models, triton.cdiv(width, columns))
+            if pieces:
+                _max_kernel[(pieces, *planes)](
+                    h.contiguous(), best, at, squares.ptr, squares.size, graph, start, rows,
+                    pieces, width, PIECE=PIECE, ROWS=ROWS, COLUMNS=columns,
+                )  # fmt: skip
+            _max_join_kernel[(graphs, *planes)](
+                best, at, out, where, piece_ptr, squares.size, pieces, graphs, width,
+                COLUMNS=columns,
             )  # fmt: skip
         ctx.save_for_backward(where)
         ctx.rows = rows
@@ -145,8 +190,9 @@ class Max(torch.autograd.Function):
         models, graphs, _, width = where.shape
         out = grad.new_zeros((models, ctx.rows, width))
         if grad.numel():
-            _max_back_kernel[(2 * graphs, models, triton.cdiv(width, COLUMNS))](
-                grad.contiguous(), where, out, ctx.rows, graphs, width, COLUMNS=COLUMNS
+            columns = _columns(width)
+            _max_back_kernel[(2 * graphs, models, triton.cdiv(width, columns))](
+                grad.contiguous(), where, out, ctx.rows, graphs, width, COLUMNS=columns
             )
         return out, None
 
@@ -155,11 +201,25 @@ def _product(
     x: Tensor, y: Tensor, squares: Squares, *, x_back: bool = False, y_back: bool = False
 ) -> Tensor:
     out = torch.empty_like(x)
-    if out.numel():
-        models, rows, width = x.shape
+    models, rows, width = x.shape
+    if out.numel() and min(squares.sizes) < LARGE:
         graph, node_ptr = squares.of_node
-        _product_kernel[(graph.numel(), models, triton.cdiv(width, COLUMNS))](
+        columns = _columns(width)
+        _product_kernel[(graph.numel(), models, triton.cdiv(width, columns))](
             x, y, out, squares.ptr, squares.size, node_ptr, graph, rows, width,
-            X_BACK=x_back, Y_BACK=y_back, SIDE=SIDE, COLUMNS=COLUMNS,
+            X_BACK=x_back, Y_BACK=y_back, SIDE=SIDE, COLUMNS=columns, LARGE=LARGE,
         )  # fmt: skip
+    first, ends = 0, ("sif" if x_back else "isf", "jsf" if y_back else "sjf")
+    for n in squares.sizes:
+        if n >= LARGE:
+            own = slice(first, first + n * n)
+            left, right = (t[:, own].unflatten(1, (n, n)) for t in (x, y))
+            product = torch.einsum(f"k{ends[0]},k{ends[1]}->kijf", left, right)
+            out[:, own] = product.flatten(1, 2)
+        first += n * n
     return out
+
+
+def _columns(width: int) -> int:
+    """Channels of a program, so that few of its lanes have none."""
+    return int(min(COLUMNS, max(16, triton.next_power_of_2(width))))
