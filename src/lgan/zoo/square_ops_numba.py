@@ -9,15 +9,17 @@ WIDE = 64
 
 @njit(nogil=True, cache=True)
 def product_forward(
-    a: Array, b: Array, sizes: Array, out: Array, k0: int, k1: int, c0: int, c1: int
+    a: Array, b: Array, sizes: Array, large: int, out: Array, k0: int, k1: int, c0: int, c1: int
 ) -> None:
-    """``out[i, j] = Σ a[i, l] b[l, j]`` for every graph and channel, added to zeros."""
+    """``out[i, j] = Σ a[i, l] b[l, j]`` for every channel and graph of fewer than ``large`` nodes,
+    added to zeros.
+    """
     for k in range(k0, k1):
         for low in range(c0, c1, WIDE):
             high = min(low + WIDE, c1)
             start = 0
             for n in sizes:
-                for i in range(n):
+                for i in range(n if n < large else 0):
                     for m in range(n):
                         left = a[k, start + i * n + m, low:high]
                         for j in range(n):
@@ -34,6 +36,7 @@ def product_backward(
     a: Array,
     b: Array,
     sizes: Array,
+    large: int,
     grad_a: Array,
     grad_b: Array,
     k0: int,
@@ -41,13 +44,13 @@ def product_backward(
     c0: int,
     c1: int,
 ) -> None:
-    """The gradients of both factors, added to zeros."""
+    """The gradients of both factors of such graphs, added to zeros."""
     for k in range(k0, k1):
         for low in range(c0, c1, WIDE):
             high = min(low + WIDE, c1)
             start = 0
             for n in sizes:
-                for i in range(n):
+                for i in range(n if n < large else 0):
                     for m in range(n):
                         left = a[k, start + i * n + m, low:high]
                         to_left = grad_a[k, start + i * n + m, low:high]

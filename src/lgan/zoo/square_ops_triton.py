@@ -13,13 +13,13 @@ from torch import Tensor
 
 from lgan.graph.segments import lengths_to_ptr
 from lgan.ops.first_order import first_order
+from lgan.zoo import square_ops
 from lgan.zoo.squares import Squares
 
 COLUMNS = 64  # channels of a program, at most
 SIDE = 16  # entries of a row that it sums at a time
 ROWS = 32  # entries that it looks through for a maximum at a time
 PIECE = 2048  # entries of a graph that one program looks through
-LARGE = 64  # nodes from which on a graph has products of its own: a program has a row of the others
 
 
 @triton.jit
@@ -202,21 +202,15 @@ def _product(
 ) -> Tensor:
     out = torch.empty_like(x)
     models, rows, width = x.shape
-    if out.numel() and min(squares.sizes) < LARGE:
+    if out.numel():
         graph, node_ptr = squares.of_node
         columns = _columns(width)
         _product_kernel[(graph.numel(), models, triton.cdiv(width, columns))](
             x, y, out, squares.ptr, squares.size, node_ptr, graph, rows, width,
-            X_BACK=x_back, Y_BACK=y_back, SIDE=SIDE, COLUMNS=columns, LARGE=LARGE,
+            X_BACK=x_back, Y_BACK=y_back, SIDE=SIDE, COLUMNS=columns, LARGE=square_ops.LARGE,
         )  # fmt: skip
-    first, ends = 0, ("sif" if x_back else "isf", "jsf" if y_back else "sjf")
-    for n in squares.sizes:
-        if n >= LARGE:
-            own = slice(first, first + n * n)
-            left, right = (t[:, own].unflatten(1, (n, n)) for t in (x, y))
-            product = torch.einsum(f"k{ends[0]},k{ends[1]}->kijf", left, right)
-            out[:, own] = product.flatten(1, 2)
-        first += n * n
+    of = f"k{'sif' if x_back else 'isf'},k{'jsf' if y_back else 'sjf'}->kijf"
+    square_ops.large_products(of, x, y, squares, out)
     return out
 
 
