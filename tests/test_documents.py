@@ -1,11 +1,13 @@
 """Tables in the documents are what the commands print today."""
 
 import importlib.util
+import json
 import re
 from pathlib import Path
 
 import pytest
 
+from lgan import CVResult
 from paper.expressivity import ExpressivityRecord
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -96,3 +98,10 @@ def test_messages_in_the_error_index_are_those_of_the_program():
     assert len(said) > 5
     pieces = [piece.strip() for line in said for piece in line.split("…")]
     assert [piece for piece in pieces if piece not in source] == []
+
+
+def test_records_hold_what_their_curves_give() -> None:
+    for path in sorted((ROOT / "results" / "cv").glob("*.json")):
+        record = CVResult.load(path)
+        for rule, stored in json.loads(path.read_text())["results"].items():
+            assert record.selected(rule).mean == pytest.approx(stored["mean"]), (path, rule)

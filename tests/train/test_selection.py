@@ -84,6 +84,12 @@ def test_the_window_is_the_mean_of_the_last_epochs(window, higher):
             assert chosen == expected
 
 
+def test_rounded_curves_choose_the_epoch_that_exact_ones_choose():
+    curve = torch.tensor([[0, 0, 2, 0, 1, 1]], dtype=torch.float64) / 3
+    rounded = torch.tensor([[round(value, 9) for value in curve[0].tolist()]])
+    assert best_epoch(curve, window=2) == best_epoch(rounded, window=2) == 5
+
+
 @pytest.mark.parametrize("window", [1, 3])
 @pytest.mark.parametrize("patience", [1, 2, 4])
 def test_training_stops_when_no_choice_has_improved_for_so_long(window, patience):
