@@ -13,6 +13,7 @@ from torch import Tensor
 
 from lgan._optional import require
 from lgan._version import __version__
+from lgan.cli.options import bad_usage
 from lgan.cli.screen import activity, log, note, print_json, reading_progress, table
 from lgan.data import DATASETS, RawGraphs, replaced
 from lgan.data.tables import safe_cell
@@ -73,10 +74,8 @@ def explain_source(
     """
     explained = coloured_output(predictor)
     if target is not None:
-        try:
+        with bad_usage("`--class`: "):
             explained = explained_output_of(predictor, target)
-        except ValueError as error:
-            raise typer.BadParameter(f"`--class`: {error}") from error
     _check_packages(predictor, output, report)
     raw = _read(predictor, source, reading)
     held_out = _held_out(predictor, source, reading)

@@ -65,10 +65,8 @@ class SourceOptions:
             return
         if path.name != source or path.suffix:
             raise typer.BadParameter(f"There is no file or folder {source}. Check the path.")
-        try:
+        with options.bad_usage():
             known_dataset(source, archives_at_hand(root=self.root, mirror=self.mirror))
-        except ValueError as error:
-            raise typer.BadParameter(str(error)) from error
 
     def asked(self) -> dict[str, Any]:
         """What was said of a source beyond its name and place, by option."""
@@ -85,13 +83,11 @@ class SourceOptions:
 
         molecules = None
         if (self.atoms, self.bonds) != ("all", "all") or self.hydrogens or self.standardise:
-            try:
+            with options.bad_usage():
                 molecules = MoleculeFeatures.parse(
                     atoms=self.atoms, bonds=self.bonds, hydrogens=self.hydrogens,
                     standardise=self.standardise,
                 )  # fmt: skip
-            except ValueError as error:
-                raise typer.BadParameter(str(error)) from error
         return Reading(
             targets=tuple(self.target) if self.target else None,
             task=self.task,

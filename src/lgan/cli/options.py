@@ -1,7 +1,8 @@
 """Options that mean the same in every command."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,15 +20,22 @@ from lgan.catalogue import (
 )
 
 
+@contextmanager
+def bad_usage(before: str = "") -> Iterator[None]:
+    """What the library refuses inside is bad usage, told in its words."""
+    try:
+        yield
+    except ValueError as error:
+        raise typer.BadParameter(f"{before}{error}") from error
+
+
 def one_of(names: Iterable[str], what: str) -> dict[str, Any]:
     """Check a name that was typed, or several, and complete one that is being typed."""
 
     def check(typed: Any) -> Any:
-        try:
+        with bad_usage():
             for name in [typed] if isinstance(typed, str) else typed or []:
                 known(name, names, what)
-        except ValueError as error:
-            raise typer.BadParameter(str(error)) from error
         return typed
 
     return {"callback": check, "autocompletion": lambda: list(names)}
@@ -258,12 +266,10 @@ ClassWeight = Annotated[
 
 
 def _readouts(name: str | None) -> str | None:
-    try:
-        return name and "+".join(
-            known(each, ("sum", "mean", "max", "squashed"), "read-out") for each in name.split("+")
-        )
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
+    with bad_usage():
+        for each in name.split("+") if name else ():
+            known(each, ("sum", "mean", "max", "squashed"), "read-out")
+    return name
 
 
 Readout = Annotated[

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from lgan.cli.options import bad_usage
 from lgan.cli.screen import activity, console, log, note, reading_progress
 
 # The library is read by the functions that use it: a mistyped option needs no torch.
@@ -26,10 +27,8 @@ def choose_device(name: str) -> "torch.device":
     """The device of that name, see :func:`lgan.train.environment.choose_device`."""
     from lgan.train import environment
 
-    try:
+    with bad_usage("`--device`: "):
         return environment.choose_device(name)
-    except ValueError as error:
-        raise typer.BadParameter(f"`--device`: {error}") from error
 
 
 def read_options(more: list[str] | None) -> dict[str, Any]:
@@ -61,10 +60,8 @@ def choose_split(split: str | None, splits: Path | None, folds: int | None) -> "
             raise typer.BadParameter("`--splits` is the old spelling of `--split`: give one.")
         note(f"`--splits` becomes `--split published:{splits}`; the old spelling goes in 0.3.")
         split = f"published:{splits}"
-    try:
+    with bad_usage():
         chosen = Split() if split is None else Split.parse(split)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
     if chosen.word == "published" and folds is not None:
         raise typer.BadParameter(
             f"`--folds` draws folds and `--split {chosen}` reads them. Give one of them."
@@ -162,10 +159,8 @@ def metric_name(union: "Graphs", metric: str | None) -> str:
     """The metric that epochs are chosen by; refuse one that does not fit the task."""
     from lgan.train.loop import default_metric
 
-    try:
+    with bad_usage():
         return union.known_task.metric(metric or default_metric(union)).name
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
 
 
 def tell_source(found: "ReadSource") -> None:
