@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,6 +63,14 @@ def _dropout(rate: float | None) -> float | None:
     return rate
 
 
+_column = partial(typer.Option, metavar="COLUMN")
+_folder = partial(typer.Option, metavar="FOLDER")
+_name = partial(typer.Option, metavar="NAME")
+_names = partial(typer.Option, metavar="NAMES")
+_number = partial(typer.Option, metavar="N")
+_rate = partial(typer.Option, metavar="RATE")
+_word = partial(typer.Option, metavar="WORD")
+
 Source = Annotated[
     str,
     typer.Argument(
@@ -74,11 +83,12 @@ Source = Annotated[
 ]
 Target = Annotated[
     list[str] | None,
-    typer.Option(
-        "--target", metavar="COLUMN",
-        help="What to predict; repeatable, `all` for all columns.", show_default="the only one",
+    _column(
+        "--target",
+        help="What to predict; repeatable, `all` for all columns.",
+        show_default="the only one",
     ),
-]  # fmt: skip
+]
 TaskKind = Annotated[
     str | None,
     typer.Option(
@@ -88,47 +98,38 @@ TaskKind = Annotated[
 ]  # fmt: skip
 Metric = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME", help=f"Metric: {', '.join(METRICS)}.",
-        show_default="that of the task", **one_of(METRICS, "metric"),
+    _name(
+        help=f"Metric: {', '.join(METRICS)}.",
+        show_default="that of the task",
+        **one_of(METRICS, "metric"),
     ),
-]  # fmt: skip
+]
 Split = Annotated[
     str | None,
-    typer.Option(
-        metavar="WORD",
+    _word(
         help="How folds are made: stratified, random, scaffold, group:COLUMN, column:NAME or "
         "published:FOLDER.",
         show_default="stratified",
     ),
 ]
 SmilesColumn = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="Column with the molecules.", show_default="smiles"),
+    str | None, _column(help="Column with the molecules.", show_default="smiles")
 ]
 Atoms = Annotated[
     str,
-    typer.Option(
-        metavar="NAMES", help="Features of atoms, with commas: element, degree, charge, hydrogens, "
-        "hybridisation, aromatic, ring, chirality.",
+    _names(
+        help="Features of atoms, with commas: element, degree, charge, hydrogens, hybridisation, "
+        "aromatic, ring, chirality."
     ),
-]  # fmt: skip
+]
 Bonds = Annotated[
-    str,
-    typer.Option(
-        metavar="NAMES",
-        help="Features of bonds, with commas, or none: order, conjugated, ring, stereo.",
-    ),
+    str, _names(help="Features of bonds, with commas, or none: order, conjugated, ring, stereo.")
 ]
 NodeAttributes = Annotated[
-    str,
-    typer.Option(
-        metavar="NAMES", help="Attributes of nodes to read from .graphml and .jsonl, with commas."
-    ),
+    str, _names(help="Attributes of nodes to read from .graphml and .jsonl, with commas.")
 ]
 EdgeAttributes = Annotated[
-    str,
-    typer.Option(metavar="NAMES", help="Attributes of their edges to read, with commas, or none."),
+    str, _names(help="Attributes of their edges to read, with commas, or none.")
 ]
 Symmetrise = Annotated[
     bool, typer.Option("--symmetrise", help="Read directed graphs as undirected ones.")
@@ -144,120 +145,79 @@ Standardise = Annotated[
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="File `model.safetensors` of `lgan train`.")
 ]
-Model = Annotated[
-    str,
-    typer.Option(metavar="NAME", help=f"Model: {', '.join(MODELS)}.", **one_of(MODELS, "model")),
-]
-Root = Annotated[
-    Path, typer.Option(metavar="FOLDER", help="Folder for downloads and prepared data.")
-]
+Model = Annotated[str, _name(help=f"Model: {', '.join(MODELS)}.", **one_of(MODELS, "model"))]
+Root = Annotated[Path, _folder(help="Folder for downloads and prepared data.")]
 Mirror = Annotated[
     str | None,
-    typer.Option(
-        metavar="FOLDER",
-        envvar="LGAN_MIRROR",
-        help="Folder or address that holds NAME.zip, to work offline.",
-    ),
+    _folder(envvar="LGAN_MIRROR", help="Folder or address that holds NAME.zip, to work offline."),
 ]
 Output = Annotated[
     Path | None,
-    typer.Option(
-        "--output", "-o", metavar="FOLDER", help="Folder for records and checkpoints.",
-        show_default="runs/…",
-    ),
-]  # fmt: skip
-Shards = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="N", help="Number of shards, of 100,000 rows at most."),
+    _folder("--output", "-o", help="Folder for records and checkpoints.", show_default="runs/…"),
 ]
+Shards = Annotated[int | None, _number(min=1, help="Number of shards, of 100,000 rows at most.")]
 KeptColumns = Annotated[
     str | None,
-    typer.Option(
-        "--columns", metavar="NAMES",
+    _names(
+        "--columns",
         help="Further columns to keep, with commas, for `--split group:COLUMN` and `column:NAME`.",
     ),
-]  # fmt: skip
-Processes = Annotated[int, typer.Option(min=1, metavar="N", help="Processes that read molecules.")]
+]
+Processes = Annotated[int, _number(min=1, help="Processes that read molecules.")]
 Ray = Annotated[
     str | None,
     typer.Option(metavar="ADDRESS", help="Work on the machines of an existing Ray cluster."),
 ]
-Workers = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Workers that share every batch on Ray.")
-]
+Workers = Annotated[int | None, _number(min=1, help="Workers that share every batch on Ray.")]
 Window = Annotated[
     int | None,
-    typer.Option(
+    _number(
         min=1,
-        metavar="N",
         help="Shards in memory and shuffled together.",
         show_default="512 MiB, more on a GPU",
     ),
 ]
 ShardFolder = Annotated[
     Path | None,
-    typer.Option(
-        "--output", "-o", metavar="FOLDER", help="Folder for the shards.",
-        show_default="ROOT/shards/NAME",
-    ),
-]  # fmt: skip
+    _folder("--output", "-o", help="Folder for the shards.", show_default="ROOT/shards/NAME"),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
 Seed = Annotated[
-    int,
-    typer.Option(
-        min=0, max=2**32 - 1, metavar="N", help="Fixes weights, batches, folds and dropout."
-    ),
+    int, _number(min=0, max=2**32 - 1, help="Fixes weights, batches, folds and dropout.")
 ]
 Seeds = Annotated[
-    int,
-    typer.Option(
-        min=1, metavar="N", help="Trainings side by side, with this seed and the next ones."
-    ),
+    int, _number(min=1, help="Trainings side by side, with this seed and the next ones.")
 ]
-Device = Annotated[str, typer.Option(metavar="NAME", help="Where to compute: cpu, cuda or auto.")]
+Device = Annotated[str, _name(help="Where to compute: cpu, cuda or auto.")]
 Epochs = Annotated[
     int | None,
-    typer.Option(
+    _number(
         min=1,
-        metavar="N",
         help="Number of epochs.",
         show_default="60, fewer beyond 5,000 graphs; by the recipe",
     ),
 ]
 Iterations = Annotated[
-    int | None,
-    typer.Option(
-        min=0, metavar="N", help="Steps in an epoch; 0 is one pass over the training part."
-    ),
+    int | None, _number(min=0, help="Steps in an epoch; 0 is one pass over the training part.")
 ]
-Folds = Annotated[
-    int | None,
-    typer.Option(min=2, metavar="N", help="Number of folds.", show_default="10"),
-]
+Folds = Annotated[int | None, _number(min=2, help="Number of folds.", show_default="10")]
 Splits = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FOLDER",
+    _folder(
         help="Old spelling of --split published:FOLDER.",
         exists=True,
         file_okay=False,
         hidden=True,
     ),
 ]
-BatchSize = Annotated[int | None, typer.Option(min=1, metavar="N", help="Graphs in a batch.")]
-Hidden = Annotated[int | None, typer.Option(min=1, metavar="N", help="Width of every layer.")]
-Layers = Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of layers.")]
-Dropout = Annotated[
-    float | None,
-    typer.Option(metavar="RATE", help="Dropout before the head.", callback=_dropout),
-]
-LearningRate = Annotated[
-    float | None, typer.Option("--lr", metavar="RATE", help="Learning rate of Adam.")
-]
+BatchSize = Annotated[int | None, _number(min=1, help="Graphs in a batch.")]
+Hidden = Annotated[int | None, _number(min=1, help="Width of every layer.")]
+Layers = Annotated[int | None, _number(min=1, help="Number of layers.")]
+Dropout = Annotated[float | None, _rate(help="Dropout before the head.", callback=_dropout)]
+LearningRate = Annotated[float | None, _rate("--lr", help="Learning rate of Adam.")]
 ClassWeight = Annotated[
     str | None,
-    typer.Option(
-        metavar="WORD",
+    _word(
         help="`balanced` gives every class the same share of the loss.",
         show_default="none",
         **one_of(("none", "balanced"), "class weight"),
@@ -274,16 +234,14 @@ def _readouts(name: str | None) -> str | None:
 
 Readout = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME",
+    _name(
         help="How node values are combined: sum, mean, max or squashed, or several: sum+mean.",
         callback=_readouts,
     ),
 ]
 PairCode = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME",
+    _name(
         help=f"Structural code of the pairs, for lgan and lgan-res: {', '.join(PAIR_CODES)}.",
         **one_of(PAIR_CODES, "pair code"),
     ),
@@ -312,22 +270,18 @@ Bagged = Annotated[
 ]
 BaggedMembers = Annotated[
     int | None,
-    typer.Option(
-        min=1, metavar="N", help="Average so many models of a fold.", show_default="all",
-    ),
-]  # fmt: skip
+    _number(min=1, help="Average so many models of a fold.", show_default="all"),
+]
 Features = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME",
+    _name(
         help=f"Node features: {', '.join(FEATURES)}, all.",
         **one_of((*FEATURES, "all"), "kind of features"),
     ),
 ]
 EdgeFeatures = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME",
+    _name(
         help=f"Edge features: {', '.join(EDGE_FEATURES)}; by default all, none on the sets of the "
         "published tables.",
         **one_of(EDGE_FEATURES, "kind of edge features"),
@@ -335,16 +289,14 @@ EdgeFeatures = Annotated[
 ]
 GraphFeatures = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAMES",
+    _names(
         help="Features of whole graphs behind the read-out: morgan, rdkit2d, names of columns, "
         "with commas between them.",
     ),
 ]
 Recipe = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME",
+    _name(
         help="How networks are trained: default, or paper, the protocol of the published tables, "
         "which `lgan cv` follows on their sets.",
         **one_of(("default", "paper"), "recipe"),
