@@ -129,14 +129,9 @@ class LGAN(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
-        for conv in self.convs:
-            conv.reset_parameters()  # type: ignore[operator]
-        if self.graph_block is not None:
-            self.graph_block.reset_parameters()
-        self.dropout.reset_parameters()
-        for linear in self.mlp:
-            linear.reset_parameters()  # type: ignore[operator]
-        self.head.reset_parameters()
+        for module in (*self.convs, self.graph_block, self.dropout, *self.mlp, self.head):
+            if module is not None:
+                module.reset_parameters()
 
     @eager
     def forward(self, data: Any) -> Tensor:

@@ -360,7 +360,8 @@ class LGANConv(nn.Module):
 
     def _columns(self, lines: EgoLines) -> slice:
         """The columns of the pair encoder that all nodes need: those of ``T``, or all."""
-        narrow = self._no_neighbour_branch(lines) or self._few_corners(lines) is not None
+        silent = self.branches == "target" or not lines.has_triangles
+        narrow = silent or self._few_corners(lines) is not None
         return slice(self.out_channels) if narrow else EVERYTHING
 
     def _few_corners(self, lines: EgoLines) -> tuple[Tensor, EgoLines] | None:
@@ -368,10 +369,6 @@ class LGANConv(nn.Module):
         able = self.fusion == "concat" and self.branches == "both" and self.comb == "deepsets"
         able = able and self.direction is None and lines.mask is None and lines.has_triangles
         return lines.corners if able and lines.pair_index.device.type == "cpu" else None
-
-    def _no_neighbour_branch(self, lines: EgoLines) -> bool:
-        """Whether the neighbour branch has nothing to say."""
-        return self.branches == "target" or not lines.has_triangles
 
     def _check_carried(self, lines: EgoLines) -> None:
         """Refuse pairs that do not carry what the layer reads, or features that it does not."""

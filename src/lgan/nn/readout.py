@@ -52,14 +52,9 @@ def readout(x: Tensor, ptr: Tensor, multiplicity: Tensor, reduce: Readout) -> Te
 
 def _from_sum(total: Tensor, ptr: Tensor, multiplicity: Tensor, reduce: Readout) -> Tensor:
     if reduce == "mean":
-        return _mean(total, ptr, multiplicity)
+        ones = torch.ones(multiplicity.numel(), 1, dtype=total.dtype, device=total.device)
+        return total / ops.segment_sum(ones, multiplicity, ptr).clamp(min=1)
     return total.asinh() if reduce == "squashed" else total
-
-
-def _mean(total: Tensor, ptr: Tensor, multiplicity: Tensor) -> Tensor:
-    """Means from sums over the nodes of each graph."""
-    ones = torch.ones(multiplicity.numel(), 1, dtype=total.dtype, device=total.device)
-    return total / ops.segment_sum(ones, multiplicity, ptr).clamp(min=1)
 
 
 def skip_cat(
