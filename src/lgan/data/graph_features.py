@@ -257,8 +257,8 @@ def _numbers(values: GraphValues, asked: str, names: Sequence[str]) -> NDArray[n
     """Numbers ``[G, n]`` as they are; NaN where one is missing or infinite."""
     if asked != "rdkit2d":
         column = values.column(asked)
-        if not column.all_numbers():
-            _, text = column.mixed() or ("numbers", str(column.distinct()[0]))
+        text = column.first_text()
+        if text is not None:
             raise ValueError(
                 f"The column {asked!r} of {values.name} must hold numbers, as where the model was "
                 f"trained, got {text!r}. Correct it, or leave its cells empty."

@@ -67,21 +67,20 @@ class TargetColumn:
         ordered = sorted(present, key=lambda v: (v[0], v[1]) if v[0] else (v[0], v[2], v[1]))
         return list(dict.fromkeys(text for _, text, _ in ordered))
 
+    def first_text(self) -> str | None:
+        """The first cell that is neither missing nor a number, where there is one."""
+        cells = zip(self.texts, self.numbers, strict=True)
+        return next((text for text, n in cells if text is not None and math.isnan(n)), None)
+
     def all_numbers(self) -> bool:
         """Whether every cell that is not missing is a number."""
-        return all(
-            text is None or not math.isnan(number)
-            for text, number in zip(self.texts, self.numbers, strict=True)
-        )
+        return self.first_text() is None
 
     def mixed(self) -> tuple[str, str] | None:
         """A number and a text where the column has both."""
-        number = text = None
-        for cell, value in zip(self.texts, self.numbers, strict=True):
-            if cell is not None and math.isnan(value):
-                text = text or cell
-            elif cell is not None:
-                number = number or cell
+        cells = zip(self.texts, self.numbers, strict=True)
+        number = next((text for text, n in cells if text is not None and not math.isnan(n)), None)
+        text = self.first_text()
         return (number, text) if number is not None and text is not None else None
 
 

@@ -132,12 +132,8 @@ class Task:
         read = [_column(columns, target) for target in self.targets]
         if self.kind == "regression":
             for column in read:
-                if not column.all_numbers():
-                    text = next(
-                        t
-                        for t, x in zip(column.texts, column.numbers, strict=True)
-                        if t is not None and x != x
-                    )
+                text = column.first_text()
+                if text is not None:
                     raise ValueError(
                         f"The target {column.name!r} must hold numbers, got {text!r}. "
                         "Correct the cell, or leave it empty."
