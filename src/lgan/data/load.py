@@ -42,14 +42,8 @@ class UnionOptions:
 
     def key(self, name: str, file: Path | None = None, asked: str = "") -> str:
         """The name of the cache of a set with these options."""
-        known: dict[str, Any] = {"features": self.features, "compress": self.compress}
-        known |= {"edge_features": self.edge_features} if self.edge_features != "none" else {}
-        known |= {"triangles": False} if not self.triangles else {}
-        known |= {"pair_code": self.pair_code} if self.pair_code != "none" else {}
-        known |= {"unlabelled_code": self.unlabelled_code} if self.unlabelled_code else {}
-        known |= {"lift": self.lift.key} if self.lift is not None else {}
-        known |= {"graph_features": list(self.graph_features)} if self.graph_features else {}
-        known |= {"asked": asked} if asked else {}
+        lift = None if self.lift is None else self.lift.key
+        known: dict[str, Any] = {**vars(self), "lift": lift, "asked": asked}
         if file is not None:  # no checksum is known of it
             known["file"] = [str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns]
         return cache_key(name, known, source_digest(*COMPUTED_BY))
