@@ -5,7 +5,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -50,7 +50,8 @@ class TUFiles:
     def lines(self, part: str) -> Iterator[bytes]:
         """The text of a file in pieces that end with a newline."""
         rest = b""
-        with self._unpacking(), self._opened(self.members[self.file(part).lower()]) as stream:
+        unpacking = nullcontext() if self.archive is None else _unpacking(self.path)
+        with unpacking, self._opened(self.members[self.file(part).lower()]) as stream:
             while piece := stream.read(CHUNK):
                 self.done += len(piece)
                 if self.progress is not None:
@@ -73,14 +74,6 @@ class TUFiles:
             return member.open("rb")
         assert self.archive is not None
         return self.archive.open(member)
-
-    @contextmanager
-    def _unpacking(self) -> Iterator[None]:
-        if self.archive is None:
-            yield
-        else:
-            with _unpacking(self.path):
-                yield
 
 
 @contextmanager
@@ -160,24 +153,18 @@ def _unpacking(archive: Path) -> Iterator[None]:
     """Whatever the readers of zip files raise, as one clear error."""
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError) as error:
-        raise _damaged(archive, error) from error
-    except OSError as error:
-        if error.errno is not None:  # the disk's fault, not the archive's
-            raise
-        raise _damaged(archive, error) from error  # what bzip2 raises
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the disk's fault, not the archive's; bzip2 gives no number
+        raise ValueError(
+            f"{archive} is damaged or truncated: expected a complete zip archive, got "
+            f"{type(error).__name__}: {error}. Delete it and fetch it again."
+        ) from error
     except (NotImplementedError, RuntimeError) as error:
         raise ValueError(
             f"{archive} cannot be unpacked: expected a plain zip archive (stored, deflate, bzip2 "
             f"or LZMA, no password), got {error}. Pack it again."
         ) from error
-
-
-def _damaged(archive: Path, error: Exception) -> ValueError:
-    return ValueError(
-        f"{archive} is damaged or truncated: expected a complete zip archive, got "
-        f"{type(error).__name__}: {error}. Delete it and fetch it again."
-    )
 
 
 def _check_inside(archive: Path, member: zipfile.ZipInfo) -> None:
