@@ -131,8 +131,9 @@ def open_table(
     with _explained(path):
         if FORMATS[suffix] == "parquet":
             return _parquet(path, compression)
-        if _is_empty(path):
-            raise ValueError(f"{path} must hold a table, got an empty file.")
+        with _opened(path) as stream:
+            if not stream.read(PIECE).strip():
+                raise ValueError(f"{path} must hold a table, got an empty file.")
         encoding, lines = _encoding(path, encoding)
         if FORMATS[suffix] == "sdf":
             with _text(path, encoding) as text:
@@ -242,11 +243,6 @@ def _explained(path: Path) -> Iterator[None]:
             f"{path} must be a whole compressed file, got {str(error) or 'its end too early'}. "
             "Copy or download it again."
         ) from error
-
-
-def _is_empty(path: Path) -> bool:
-    with _opened(path) as stream:
-        return not stream.read(PIECE).strip()
 
 
 def _encoding(path: Path, given: str | None) -> tuple[str, int]:

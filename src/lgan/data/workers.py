@@ -71,7 +71,8 @@ class _Workers:
             process.kill()  # what is under way is no longer wanted
         self._threads.shutdown(wait=True)
         for process in self._started:
-            _close(process)
+            with suppress(OSError), process:  # a request that nobody reads any more
+                pass
 
     def submit(self, chunk: Sequence[Any]) -> "Future[FeaturisedChunk]":
         return self._threads.submit(self._featurise, chunk)
@@ -115,11 +116,3 @@ class _Workers:
             )
         self._own.process = process
         return process
-
-
-def _close(process: "subprocess.Popen[bytes]") -> None:
-    process.wait()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with suppress(OSError):  # a request that nobody reads any more
-                pipe.close()
