@@ -12,6 +12,7 @@ from lgan._optional import require
 from lgan.explain.fragments import Fragment, joined_nodes
 from lgan.explain.maskable import MaskableGraph
 from lgan.explain.question import Explained, FeatureScores, Found, Question
+from lgan.graph.moving import moved
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,9 +209,7 @@ class Attribution:
 
     def to(self, device: torch.device | str) -> "Attribution":
         """The same scores on another device."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        moved = {name: v.to(device) for name, v in values.items() if isinstance(v, Tensor)}
-        return replace(self, **moved)  # type: ignore[arg-type]
+        return replace(self, **moved(self, device))
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; numbers that are not finite become ``None``."""

@@ -13,6 +13,7 @@ from lgan.graph import EgoLines, GraphBatch, triangles, undirected_pairs
 from lgan.graph.concatenate import joined_lines
 from lgan.graph.edge_features import EdgeFeatures, pair_attr
 from lgan.graph.expansion import expand_classes
+from lgan.graph.moving import moved
 from lgan.graph.segments import lengths_to_ptr, segment_ids
 
 
@@ -87,11 +88,7 @@ class MaskableGraph:
 
     def to(self, device: torch.device | str) -> "MaskableGraph":
         """The same graph on another device."""
-        x = None if self.x is None else self.x.to(device)
-        columns = self.edge_index.to(device), self.column_pair.to(device)
-        graph_x = None if self.graph_x is None else self.graph_x.to(device)
-        weight = None if self.edge_weight is None else self.edge_weight.to(device)
-        return MaskableGraph(x, *columns, self.lines.to(device), graph_x, weight)
+        return replace(self, **moved(self, device), lines=self.lines.to(device))
 
     @cached_property
     def is_plain(self) -> bool:

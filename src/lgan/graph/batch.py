@@ -11,6 +11,7 @@ from lgan.graph.cells import Cells
 from lgan.graph.checks import REBUILD, check_cells, check_ptr
 from lgan.graph.edges import check_integers
 from lgan.graph.ego_lines import EgoLines
+from lgan.graph.moving import moved
 
 
 @dataclass(frozen=True)
@@ -73,17 +74,9 @@ class GraphBatch:
 
     def to(self, device: torch.device | str) -> "GraphBatch":
         """The same batch on another device."""
-        return GraphBatch(
-            x=self.x.to(device),
-            y=self.y.to(device),
-            ptr=self.ptr.to(device),
-            ids=self.ids.to(device),
-            lines=self.lines.to(device),
-            node_weight=None if self.node_weight is None else self.node_weight.to(device),
-            cells={name: family.to(device) for name, family in self.cells.items()},
-            graph_x=None if self.graph_x is None else self.graph_x.to(device),
-            _trusted=True,
-        )
+        cells = {name: family.to(device) for name, family in self.cells.items()}
+        lines = self.lines.to(device)
+        return replace(self, **moved(self, device), lines=lines, cells=cells, _trusted=True)
 
     def typed(self, dtype: torch.dtype) -> "GraphBatch":
         """The same batch with real features of another precision."""

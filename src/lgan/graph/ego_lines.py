@@ -6,7 +6,7 @@ is the incidence ``B_t`` of nodes and pairs and the second, ``B_n``, says which 
 ``t`` in a triangle. Both follow from four small arrays; see ``graph/README.md``.
 """
 
-from dataclasses import InitVar, dataclass, fields, replace
+from dataclasses import InitVar, dataclass, replace
 from functools import cached_property, reduce
 from typing import Any
 
@@ -17,6 +17,7 @@ from lgan.graph.checks import check_direction, check_edges, check_lines, check_p
 from lgan.graph.corners import few_corners
 from lgan.graph.edge_features import EdgeFeatures, check_edge_attr
 from lgan.graph.edges import check_integers, undirected_pairs
+from lgan.graph.moving import moved
 from lgan.graph.pair_codes import code_features, knot_weights, pair_codes, spread_channels
 from lgan.graph.segments import group_by, lengths_to_ptr
 from lgan.graph.triangles import Backend, opposite_nodes, pair_triangles
@@ -305,11 +306,7 @@ class EgoLines(Incidence):
 
     def to(self, device: torch.device | str) -> "EgoLines":
         """The same structure on another device."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        moved: dict[str, Any] = {
-            name: v.to(device) for name, v in values.items() if isinstance(v, Tensor)
-        }
-        return replace(self, **moved, known=None, _trusted=True)
+        return replace(self, **moved(self, device), known=None, _trusted=True)
 
     @cached_property
     def code_knots(self) -> SparseRows:

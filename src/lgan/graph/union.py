@@ -1,7 +1,7 @@
 """Many graphs as one disjoint union, and batches of it as index ranges."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import InitVar, dataclass, field, fields, replace
+from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from lgan.graph.cutting import cut_pairs
 from lgan.graph.edge_features import EdgeFeatures
 from lgan.graph.edges import check_integers, check_range
 from lgan.graph.ego_lines import FIELDS, EgoLines
+from lgan.graph.moving import moved
 from lgan.graph.pair_codes import class_degree
 from lgan.graph.segments import concat_ranges, lengths_to_ptr
 from lgan.graph.union_checks import (
@@ -311,13 +312,9 @@ class GraphUnion:
 
     def to(self, device: torch.device | str) -> "GraphUnion":
         """The same data set on another device."""
-        moved = {f.name: getattr(self, f.name) for f in fields(self)}
-        for key in ("x", "y", "node_ptr", "lines"):
-            moved[key] = moved[key].to(device)
-        for key in ("x_table", "graph_x"):
-            moved[key] = None if moved[key] is None else moved[key].to(device)
-        moved["cells"] = {name: family.to(device) for name, family in self.cells.items()}
-        return GraphUnion(**moved, _trusted=True)
+        cells = {name: family.to(device) for name, family in self.cells.items()}
+        lines = self.lines.to(device)
+        return replace(self, **moved(self, device), lines=lines, cells=cells, _trusted=True)
 
     def batch(self, ids: Tensor) -> GraphBatch:
         """The graphs ``ids`` as one disjoint union, without a loop over graphs.
