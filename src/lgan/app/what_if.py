@@ -37,7 +37,11 @@ def changed(
     if (remove is None) == (atom is None or element is None):
         raise RefusedError(422, "Expected `remove`, or `atom` and `element`: one change.")
     if remove is not None:
-        _check_pair(raw, remove)
+        pairs = {tuple(pair) for pair in raw.pair_index.t().tolist()}
+        if len(remove) != 2 or tuple(sorted(remove)) not in pairs:
+            raise RefusedError(
+                422, "`remove` must be the two ends of a bond or edge that is there."
+            )
     if raw.structures is None or raw.featuriser is None:
         if remove is None:
             raise RefusedError(422, "Expected `remove`: nodes of this graph are no atoms.")
@@ -50,12 +54,6 @@ def changed(
     [row] = predicted(predictor, other, details=False)["rows"]
     told = {"smiles": smiles, "row": row, "before": before, "after": after}
     return plain(told | {"change": after - before})  # type: ignore[no-any-return]
-
-
-def _check_pair(raw: RawGraphs, remove: list[int]) -> None:
-    pairs = {tuple(pair) for pair in raw.pair_index.t().tolist()}
-    if len(remove) != 2 or tuple(sorted(remove)) not in pairs:
-        raise RefusedError(422, "`remove` must be the two ends of a bond or edge that is there.")
 
 
 def _without(raw: RawGraphs, remove: list[int]) -> RawGraphs:

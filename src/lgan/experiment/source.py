@@ -272,7 +272,9 @@ def _window_bytes(device: torch.device | str) -> int:
 def _read(
     settings: Settings, source: str, reading: Reading, progress: Progress | None
 ) -> tuple[RawGraphs, Encoder]:
-    raw = _with_columns(reading, settings).raw(source, progress)
+    # Features of whole graphs come from columns that must be read with the others.
+    more = [n for n in settings.graph_features if n not in (*COMPUTED, *reading.columns)]
+    raw = replace(reading, columns=(*reading.columns, *more)).raw(source, progress)
     encoder = fit_encoder(
         raw,
         features=settings.features,
@@ -287,12 +289,6 @@ def _read(
             "attribute of the graphs (`--target`)."
         )
     return raw, encoder
-
-
-def _with_columns(reading: Reading, settings: Settings) -> Reading:
-    """What is said of a source, with the columns that features of whole graphs come from."""
-    more = [n for n in settings.graph_features if n not in (*COMPUTED, *reading.columns)]
-    return replace(reading, columns=(*reading.columns, *more))
 
 
 def _union_options(settings: Settings) -> UnionOptions:

@@ -322,7 +322,9 @@ class GraphUnion:
         Args:
             ids: Graphs ``[B]``, in any order, on the device of the union.
         """
-        self._check_graphs(ids)
+        check_integers("ids", ids, (None,), remedy="Give the numbers of some graphs.")
+        if ids.device.type == "cpu":  # elsewhere a look at the ids would wait for the device
+            check_range("ids", ids, self.num_graphs, of="graphs")
         lines = self.lines
         start = self.node_ptr[ids]
         length = self.node_ptr[ids + 1] - start
@@ -366,9 +368,3 @@ class GraphUnion:
     def batches(self, plan: Iterable[Tensor]) -> Iterator[GraphBatch]:
         """Batch after batch, of the graphs of each."""
         return (self.batch(ids.to(self.device)) for ids in plan)
-
-    def _check_graphs(self, ids: Tensor) -> None:
-        """Elsewhere than on the CPU a look at the ids would wait for the device."""
-        check_integers("ids", ids, (None,), remedy="Give the numbers of some graphs.")
-        if ids.device.type == "cpu":
-            check_range("ids", ids, self.num_graphs, of="graphs")
