@@ -82,12 +82,15 @@ def featurise_molecules(
     """
     features = features or MoleculeFeatures()
     require("rdkit")
+    one_block = featurise_blocks([structures], features, processes=processes, progress=progress)
     if cache is None:
-        return _featurised(structures, features, processes, progress)
+        [molecules] = one_block
+        return molecules
     path = Path(cache) / f"{_key(structures, features)}.safetensors"
     with locked(path):
         if not path.is_file():
-            _save(path, _featurised(structures, features, processes, progress))
+            [molecules] = one_block
+            _save(path, molecules)
         elif progress is not None:
             progress(len(structures))
         return _load(path)
@@ -98,6 +101,7 @@ def featurise_blocks(
     features: MoleculeFeatures | None = None,
     *,
     processes: int | None = None,
+    progress: Progress | None = None,
 ) -> Iterator[Molecules]:
     """`featurise_molecules` of every block, in order, with a few blocks in memory at a time."""
     features = features or MoleculeFeatures()
@@ -106,37 +110,20 @@ def featurise_blocks(
 
     def chunks() -> Iterator[Sequence[Any]]:
         for block in blocks:
-            parts = list(_chunks(block)) or [block]
+            parts = [block[i : i + CHUNK] for i in range(0, len(block), CHUNK)] or [block]
             lengths.append([len(part) for part in parts])
             yield from parts
 
     done: list[FeaturisedChunk] = []
+    rows = 0
     for chunk in _in_workers(chunks(), features, processes):
+        rows += lengths[0][len(done)]
         done.append(chunk)
+        if progress is not None:
+            progress(rows)
         if len(done) == len(lengths[0]):
             yield _union(done, lengths.popleft())
             done = []
-
-
-def _featurised(
-    structures: Sequence[Any],
-    features: MoleculeFeatures,
-    processes: int | None,
-    progress: Progress | None,
-) -> Molecules:
-    parts = list(_chunks(structures)) or [structures]
-    done: list[FeaturisedChunk] = []
-    rows = 0
-    for chunk, part in zip(_in_workers(parts, features, processes), parts, strict=True):
-        done.append(chunk)
-        rows += len(part)
-        if progress is not None:
-            progress(rows)
-    return _union(done, [len(part) for part in parts])
-
-
-def _chunks(structures: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    return (structures[i : i + CHUNK] for i in range(0, len(structures), CHUNK))
 
 
 def _in_workers(
