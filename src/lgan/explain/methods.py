@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from lgan.catalogue import known
 from lgan.explain import peers, removal
 from lgan.explain.integrated_gradients import (
     METHOD,
@@ -182,7 +183,5 @@ METHODS: dict[str, MethodSpec] = {
 
 
 def method_spec(name: str) -> MethodSpec:
-    """The entry of a method, or an error that lists the names."""
-    if name not in METHODS:
-        raise ValueError(f"Unknown method {name!r}. Choose one of: {', '.join(METHODS)}.")
-    return METHODS[name]
+    """The entry of a method, or an error that names the nearest."""
+    return METHODS[known(name, METHODS, "method")]
