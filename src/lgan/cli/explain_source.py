@@ -250,7 +250,6 @@ def _chosen(raw: RawGraphs, index: list[int] | None) -> RawGraphs:
 
 
 def _write(path: Path, predictor: Predictor, raw: RawGraphs, found: list[Attribution]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     with replaced(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, SCORE_COLUMNS)
         writer.writeheader()

@@ -48,7 +48,6 @@ def save(pictures: Sequence[Picture], path: Path | str, *, columns: int | None =
     check_ending(path)
     if not pictures:
         raise ValueError("A file of pictures needs one or more, got none.")
-    path.parent.mkdir(parents=True, exist_ok=True)
     vector = path.suffix.lower() == ".svg"
     sheet, axes = _sheet(pictures, columns, vector=vector)
     with replaced(path) as temporary:

@@ -63,9 +63,7 @@ class Report:
 
     def save(self, path: Path | str) -> None:
         """Write the report."""
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replaced(path) as temporary:
+        with replaced(Path(path)) as temporary:
             temporary.write_text(self.html(), encoding="utf-8")
 
     def _tiles(self) -> list[tuple[str, str, str]]:
