@@ -98,8 +98,7 @@ def estimate_words(trained: TrainedEnsemble) -> tuple[str, str]:
 
 
 def _learning(trained: TrainedEnsemble, metric: str) -> str:
-    figure = new_figure(9, 3.2)
-    figure.set_layout_engine("constrained")
+    figure = new_figure(9, 3.2, "constrained")
     epochs = range(1, trained.test.size(1) + 1)
     panels = {f"held-out {metric}": trained.test, "training loss": trained.loss}
     for ax, (name, curves) in zip(figure.subplots(1, 2), panels.items(), strict=True):
@@ -140,8 +139,8 @@ def _right_and_wrong(known: OutOfFold, trained: TrainedEnsemble, task: Task) -> 
 
 def _scatter(known: OutOfFold, task: Task) -> str:
     count = min(len(task.targets), SCATTERS)
-    figure = new_figure(3 * min(count, 3) + 1.2 * (count == 1), 3.2 * (1 + (count > 3)))
-    figure.set_layout_engine("constrained")
+    wide, high = 3 * min(count, 3) + 1.2 * (count == 1), 3.2 * (1 + (count > 3))
+    figure = new_figure(wide, high, "constrained")
     for t in range(count):
         ax = figure.add_subplot(1 + (count > 3), min(count, 3), t + 1)
         true, said = known.y[:, t].numpy(), known.predictions[:, t].numpy()
@@ -156,8 +155,7 @@ def _calibration(known: OutOfFold, task: Task) -> str:
     if not task.classes:
         return ""
     found = calibration(known.predictions, known.y, task)
-    figure = new_figure(4.6, 3.6)
-    figure.set_layout_engine("constrained")
+    figure = new_figure(4.6, 3.6, "constrained")
     ax, count = figure.subplots(), found.count.double()
     ax.plot([0, 1], [0, 1], color=MARK, lw=1, ls="--")
     ax.plot(found.said.numpy(), found.came.numpy(), color=INK, lw=1)

@@ -102,9 +102,9 @@ def _sheet(
     return figure, axes
 
 
-def new_figure(width: float, height: float) -> Any:
+def new_figure(width: float, height: float, layout: str | None = None) -> Any:
     """A figure that no window knows of."""
-    figure = require("matplotlib.figure").Figure((width, height), dpi=72)
+    figure = require("matplotlib.figure").Figure((width, height), dpi=72, layout=layout)
     require("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
     return figure
 
