@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Literal, get_args
 
@@ -79,15 +80,10 @@ def _has_triton() -> bool:
     return find_spec("triton") is not None
 
 
+@cache
 def _loops(chosen: BackendName) -> Any:
     """The differentiable operations of a compiled backend, imported where they are first used."""
-    if chosen == "triton":
-        from lgan.ops import triton_ops
-
-        return triton_ops
-    from lgan.ops import numba_ops
-
-    return numba_ops
+    return import_module(f"lgan.ops.{chosen}_ops")
 
 
 def ego_sum(
@@ -156,8 +152,6 @@ def _masked_ego_sum(
     relu: bool,
 ) -> Tensor:
     """:func:`ego_sum` of masked pairs by compiled loops; masks ``[P]`` or ``[K, P]``."""
-    from lgan.ops.numba_ops import MaskedEgoSum
-
     assert incidence.mask is not None
     assert incidence.side_mask is not None
     alone = a.dim() == 2 and incidence.mask.dim() == 1
@@ -172,7 +166,8 @@ def _masked_ego_sum(
         table = table if table.dim() == 3 else table.unsqueeze(0)
         code = code.int()
         _check_code(code, table, incidence)
-    out: Tensor = MaskedEgoSum.apply(planes, table, mask, side, code, incidence, width, relu)
+    given = (planes, table, mask, side, code, incidence, width, relu)
+    out: Tensor = _loops("numba").MaskedEgoSum.apply(*given)
     return out.squeeze(0) if alone else out
 
 
@@ -309,10 +304,8 @@ def segment_max(x: Tensor, ptr: Tensor) -> Tensor:
     """The largest of consecutive rows, 0 of none, ``[*, n, F]`` to ``[*, S, F]``."""
     if backend_of(x) != "numba" or x.dim() > 3:
         return torch_any.segment_max(x, ptr)
-    from lgan.ops.numba_ops import SegmentMax
-
     _check_ptr(ptr, x.size(-2))
-    out: Tensor = SegmentMax.apply(x if x.dim() == 3 else x.unsqueeze(0), ptr)
+    out: Tensor = _loops("numba").SegmentMax.apply(x if x.dim() == 3 else x.unsqueeze(0), ptr)
     return out if x.dim() == 3 else out.squeeze(0)
 
 
