@@ -95,6 +95,11 @@ class Columns:
         return replace(self, numbers=numbers, number_names=names)
 
 
+def column_names(word: str, count: int) -> tuple[str, ...]:
+    """The names of columns that have one word together: numbered from 1 where they are several."""
+    return (word,) if count == 1 else tuple(f"{word}_{i + 1}" for i in range(count))
+
+
 def _check_table(name: str, table: Tensor, dtype: torch.dtype, names: tuple[str, ...]) -> None:
     if table.ndim != 2 or table.dtype != dtype or table.shape[1] != len(names):
         raise ValueError(

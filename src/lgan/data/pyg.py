@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lgan.data.columns import Columns
+from lgan.data.columns import Columns, column_names
 from lgan.data.raw import RawGraphs
 from lgan.data.undirected import kept_direction, undirected_columns
 
@@ -155,9 +155,7 @@ def _columns(values: list[Any], lengths: list[int], name: str) -> Columns:
             f"{sorted({(str(v.dtype), v.size(1)) for v in flat})}. Make them agree."
         )
     table = torch.cat(flat)
-    names = (
-        (name,) if table.size(1) == 1 else tuple(f"{name}_{i + 1}" for i in range(table.size(1)))
-    )
+    names = column_names(name, table.size(1))
     if table.is_floating_point():
         return Columns.empty(len(table)).with_numbers(table.float(), names)
     numbered = [torch.unique(column, return_inverse=True) for column in table.T]
@@ -193,8 +191,7 @@ def _targets(values: list[Any], names: Sequence[str] | None) -> dict[str, list[A
             "Give every graph one value per target; a label per node is no target of a graph."
         )
     width = widths.pop()
-    usual = ("y",) if width == 1 else tuple(f"y_{i + 1}" for i in range(width))
-    chosen = tuple(names) if names is not None else usual
+    chosen = tuple(names) if names is not None else column_names("y", width)
     if len(chosen) != width:
         raise ValueError(
             f"`targets` must name the {width} columns of `y`, got {chosen}. Name each of them."

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from lgan.data.columns import Columns
+from lgan.data.columns import Columns, column_names
 from lgan.data.raw import RawGraphs
 from lgan.data.tu_files import LAYOUT, TUFiles, open_tu
 from lgan.data.undirected import kept_direction, undirected_columns
@@ -181,7 +181,7 @@ def _targets(files: TUFiles, num_graphs: int) -> tuple[dict[str, list[Any]], Tas
             task = Task("binary" if len(classes) == 2 else "multiclass", (CLASS,), classes)
     if files.has("graph_attributes"):
         values = _attributes(files, "graph_attributes", num_graphs, "graphs").astype(np.float64)
-        names = _named("target", values.shape[1])
+        names = column_names("target", values.shape[1])
         targets |= {name: column.tolist() for name, column in zip(names, values.T, strict=True)}
         task = task or Task("regression", names)
     if not targets:
@@ -201,12 +201,12 @@ def _columns(files: TUFiles, of: str, count: int, what: str) -> Columns:
         numbered = [_numbered(column) for column in values.T]
         columns = Columns(
             categories=torch.from_numpy(np.stack([ids for ids, _ in numbered], 1)),
-            names=_named("label", values.shape[1]),
+            names=column_names("label", values.shape[1]),
             vocabularies=tuple(words for _, words in numbered),
         )
     if files.has(f"{of}_attributes"):
         numbers = _attributes(files, f"{of}_attributes", count, what)
-        names = _named("attribute", numbers.shape[1])
+        names = column_names("attribute", numbers.shape[1])
         columns = columns.with_numbers(torch.from_numpy(numbers), names)
     return columns
 
@@ -232,10 +232,6 @@ def _attributes(files: TUFiles, part: str, count: int, of: str) -> NDArray[np.fl
         count=count,
         of=of,
     )
-
-
-def _named(word: str, count: int) -> tuple[str, ...]:
-    return (word,) if count == 1 else tuple(f"{word}_{i + 1}" for i in range(count))
 
 
 def _numbered(labels: NDArray[np.int64]) -> tuple[NDArray[np.int32], tuple[str, ...]]:
