@@ -101,7 +101,7 @@ def structure(union: GraphUnion) -> dict[str, int]:
         "edges after merging twins": lines.num_pairs - own,
         "triangles": int((edges * lines.pair_triangles.long()).sum()) // 3,
         "triangle entries stored": lines.opposite_index.numel(),
-        "bytes": sum(t.numel() * t.element_size() for t in union.tensors().values()),
+        "bytes": union.nbytes,
     }
 
 

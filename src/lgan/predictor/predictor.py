@@ -121,10 +121,10 @@ class Predictor:
             ``[n]`` class names, ``[n, T]`` names for several labels, or numbers ``[n]`` or
             ``[n, T]``.
         """
-        values = self.predict_proba(source, **reading) if self.task.classes else None
-        if values is None:
+        if not self.task.classes:
             numbers = self._aligned(source, reading)
             return numbers[:, 0] if numbers.shape[1] == 1 else numbers
+        values = self.predict_proba(source, **reading)
         names = np.array([*self.task.classes, None], dtype=object)
         known = ~np.isnan(values)
         places = self.decide(torch.from_numpy(values).nan_to_num()).numpy()
