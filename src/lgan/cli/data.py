@@ -75,16 +75,11 @@ def prepare(
         )
     if source not in DATASETS:
         raise typer.BadParameter(f"{source} is read when it is needed: `lgan train {source}`.")
-    _prepare_named(source, data.root, data.mirror, features, compress, as_json)
+    _prepare_named(source, data, features, compress, as_json)
 
 
 def _prepare_named(
-    dataset: str,
-    root: Path,
-    mirror: str | None,
-    features: str | None,
-    compress: bool,
-    as_json: bool,
+    dataset: str, data: SourceOptions, features: str | None, compress: bool, as_json: bool
 ) -> None:
     """Fetch a registered set and cache it."""
     from lgan.data import load, prepared_path
@@ -93,7 +88,7 @@ def _prepare_named(
     begin = time.perf_counter()
     with reading_progress(dataset) as progress:
         union = load(
-            dataset, root=root, mirror=mirror, features=features, compress=compress,
+            dataset, root=data.root, mirror=data.mirror, features=features, compress=compress,
             progress=progress,
         )  # fmt: skip
     facts: dict[str, Any] = {
@@ -103,7 +98,7 @@ def _prepare_named(
         "seconds": round(time.perf_counter() - begin, 2),
     }
     if DATASETS[dataset].kind != "synthetic":
-        path = prepared_path(dataset, root=root, features=features, compress=compress)
+        path = prepared_path(dataset, root=data.root, features=features, compress=compress)
         facts["cache"] = str(path)
     if as_json:
         print_json({"name": dataset, **facts})
