@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
@@ -96,7 +96,7 @@ class Encoder:
         check_not_targets(graph_features, () if known is None else known.targets)
         return Encoder(
             nodes=ColumnEncoder.fit(nodes, other=other),
-            pairs=ColumnEncoder.fit(_edge_columns(raw, edge_features), other=other),
+            pairs=ColumnEncoder.fit(_chosen(raw, "edge", edge_features), other=other),
             task=known,
             featuriser=raw.featuriser,
             directed=raw.direction is not None,
@@ -298,7 +298,6 @@ def check_not_targets(graph_features: Sequence[str], targets: Sequence[str]) -> 
 
 def _node_columns(raw: RawGraphs, features: str, bins: int | None = None) -> Columns:
     """The columns of a kind of features; larger degrees than so many bins hold are in the last."""
-    nodes = raw.nodes
     if features == "constant":
         return Columns(torch.zeros(raw.num_nodes, 1, dtype=torch.int32), ("constant",), (("1",),))
     if features in ("degree", "degree-bins"):
@@ -309,29 +308,21 @@ def _node_columns(raw: RawGraphs, features: str, bins: int | None = None) -> Col
         count = int(values.max()) + 1 if len(values) else 1
         words = tuple(map(str, range(count))) if features == "degree" else bin_names(count)
         return Columns(values.int()[:, None], (features,), (words,))
-    wanted = {"labels", "attributes"} if features == "all" else set(features.split("+"))
-    for word, there in (("labels", nodes.names), ("attributes", nodes.number_names)):
-        if word in wanted and features != "all" and not there:
+    return _chosen(raw, "node", features)
+
+
+def _chosen(raw: RawGraphs, of: Literal["node", "edge"], features: str) -> Columns:
+    """The columns of nodes or edges that hold categories, numbers, both, or none."""
+    columns, kind, others = raw.nodes, "features", "'all', 'degree' or 'constant'"
+    if of == "edge":
+        columns, kind, others = raw.pairs, "edge features", "'all' or 'none'"
+    wanted = ("labels", "attributes") if features == "all" else features.split("+")
+    for word, there in (("labels", columns.names), ("attributes", columns.number_names)):
+        if features != "all" and word in wanted and not there:
             raise ValueError(
-                f"The features {word!r} need node {word}, got a set ({raw.name}) without. "
-                "Choose 'all', 'degree' or 'constant'."
+                f"The {kind} {word!r} need {of} {word}, got a set ({raw.name}) without. Choose "
+                f"{others}."
             )
-    return _chosen(nodes, wanted)
-
-
-def _edge_columns(raw: RawGraphs, features: str) -> Columns:
-    pairs = raw.pairs
-    for word, there in (("labels", pairs.names), ("attributes", pairs.number_names)):
-        if features == word and not there:
-            raise ValueError(
-                f"The edge features {word!r} need edge {word}, got a set ({raw.name}) without. "
-                "Choose 'all' or 'none'."
-            )
-    return _chosen(pairs, {"labels", "attributes"} if features == "all" else {features})
-
-
-def _chosen(columns: Columns, wanted: set[str]) -> Columns:
-    """The columns of categories, of numbers, both, or none."""
     labels, attributes = "labels" in wanted, "attributes" in wanted
     return Columns(
         columns.categories if labels else columns.categories[:, :0],
