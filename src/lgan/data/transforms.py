@@ -8,7 +8,7 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
 from lgan.graph import EdgeFeatures, EgoLines, undirected_pairs, validate_edge_index
-from lgan.graph.edge_features import EdgeReduce, pair_attr, pair_direction
+from lgan.graph.edge_features import EdgeReduce, check_finite, pair_attr, pair_direction
 from lgan.graph.ego_lines import FIELDS
 from lgan.graph.pair_codes import check_level
 
@@ -186,10 +186,8 @@ def _checked_nodes(data: Data) -> int:
             raise ValueError(
                 f"`x` has {data.x.size(0)} rows but `num_nodes` is {num_nodes}. Make them agree."
             )
-        if data.x.is_floating_point() and not bool(torch.isfinite(data.x).all()):
-            raise ValueError(
-                "`x` must be finite, got NaN or infinite values. Clean the features first."
-            )
+        if data.x.is_floating_point():
+            check_finite("x", data.x)
     if "multiplicity" in data and bool((data.multiplicity > 1).any()):
         raise ValueError(
             "The twins of this graph are merged already: its `multiplicity` is above 1. "
