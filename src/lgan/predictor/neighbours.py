@@ -96,11 +96,5 @@ def are_of(molecules: TrainingMolecules, task: Task) -> bool:
 
 def labels_of(molecules: TrainingMolecules, place: int, task: Task) -> dict[str, Any]:
     """The targets of a training molecule by name; empty where they are not kept."""
-    if not len(molecules.y):
-        return {}
-    values = molecules.y[place].reshape(-1).tolist()
-    words = [
-        None if value != value else task.classes[int(value)] if task.classes else value
-        for value in values
-    ]
-    return dict(zip(task.targets, words, strict=True))
+    kept = task.cells(molecules.y[place : place + 1]) if len(molecules.y) else {}
+    return {target: value for target, [value] in kept.items()}
