@@ -86,7 +86,7 @@ def test_a_picture_shows_both_graphs(lgan, tmp_path) -> None:
     [
         (["hexagn", "k3"], "hexagon"),
         (["hexagon"], "two graphs"),
-        (["hexagon", "k3", "--test", "9-wl"], "unknown test"),
+        (["hexagon", "k3", "--test", "9-wl"], "Unknown test"),
     ],
 )
 def test_bad_usage_is_explained(lgan, arguments, message) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import torch
-import typer
 
 from lgan.cli import options
 from lgan.cli.explain_source import explained_report, overview
@@ -32,8 +31,8 @@ MODEL = "model.safetensors"
 
 
 def demo(
-    epochs: Annotated[int, typer.Option(min=1, metavar="N", help="Number of epochs.")] = 30,
-    folds: Annotated[int, typer.Option(min=2, max=100, metavar="N", help="Number of folds.")] = 10,
+    epochs: Annotated[int, options.number(min=1, help="Number of epochs.")] = 30,
+    folds: Annotated[int, options.number(min=2, max=100, help="Number of folds.")] = 10,
     seed: options.Seed = 0,
     output: options.Output = None,
     as_json: options.Json = False,

@@ -63,13 +63,14 @@ def _dropout(rate: float | None) -> float | None:
     return rate
 
 
-_column = partial(typer.Option, metavar="COLUMN")
-_folder = partial(typer.Option, metavar="FOLDER")
-_name = partial(typer.Option, metavar="NAME")
-_names = partial(typer.Option, metavar="NAMES")
-_number = partial(typer.Option, metavar="N")
-_rate = partial(typer.Option, metavar="RATE")
-_word = partial(typer.Option, metavar="WORD")
+# Options by what is typed behind them.
+column = partial(typer.Option, metavar="COLUMN")
+folder = partial(typer.Option, metavar="FOLDER")
+name = partial(typer.Option, metavar="NAME")
+names = partial(typer.Option, metavar="NAMES")
+number = partial(typer.Option, metavar="N")
+rate = partial(typer.Option, metavar="RATE")
+word = partial(typer.Option, metavar="WORD")
 
 Source = Annotated[
     str,
@@ -83,7 +84,7 @@ Source = Annotated[
 ]
 Target = Annotated[
     list[str] | None,
-    _column(
+    column(
         "--target",
         help="What to predict; repeatable, `all` for all columns.",
         show_default="the only one",
@@ -98,7 +99,7 @@ TaskKind = Annotated[
 ]  # fmt: skip
 Metric = Annotated[
     str | None,
-    _name(
+    name(
         help=f"Metric: {', '.join(METRICS)}.",
         show_default="that of the task",
         **one_of(METRICS, "metric"),
@@ -106,30 +107,30 @@ Metric = Annotated[
 ]
 Split = Annotated[
     str | None,
-    _word(
+    word(
         help="How folds are made: stratified, random, scaffold, group:COLUMN, column:NAME or "
         "published:FOLDER.",
         show_default="stratified",
     ),
 ]
 SmilesColumn = Annotated[
-    str | None, _column(help="Column with the molecules.", show_default="smiles")
+    str | None, column(help="Column with the molecules.", show_default="smiles")
 ]
 Atoms = Annotated[
     str,
-    _names(
+    names(
         help="Features of atoms, with commas: element, degree, charge, hydrogens, hybridisation, "
         "aromatic, ring, chirality."
     ),
 ]
 Bonds = Annotated[
-    str, _names(help="Features of bonds, with commas, or none: order, conjugated, ring, stereo.")
+    str, names(help="Features of bonds, with commas, or none: order, conjugated, ring, stereo.")
 ]
 NodeAttributes = Annotated[
-    str, _names(help="Attributes of nodes to read from .graphml and .jsonl, with commas.")
+    str, names(help="Attributes of nodes to read from .graphml and .jsonl, with commas.")
 ]
 EdgeAttributes = Annotated[
-    str, _names(help="Attributes of their edges to read, with commas, or none.")
+    str, names(help="Attributes of their edges to read, with commas, or none.")
 ]
 Symmetrise = Annotated[
     bool, typer.Option("--symmetrise", help="Read directed graphs as undirected ones.")
@@ -145,33 +146,33 @@ Standardise = Annotated[
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="File `model.safetensors` of `lgan train`.")
 ]
-Model = Annotated[str, _name(help=f"Model: {', '.join(MODELS)}.", **one_of(MODELS, "model"))]
-Root = Annotated[Path, _folder(help="Folder for downloads and prepared data.")]
+Model = Annotated[str, name(help=f"Model: {', '.join(MODELS)}.", **one_of(MODELS, "model"))]
+Root = Annotated[Path, folder(help="Folder for downloads and prepared data.")]
 Mirror = Annotated[
     str | None,
-    _folder(envvar="LGAN_MIRROR", help="Folder or address that holds NAME.zip, to work offline."),
+    folder(envvar="LGAN_MIRROR", help="Folder or address that holds NAME.zip, to work offline."),
 ]
 Output = Annotated[
     Path | None,
-    _folder("--output", "-o", help="Folder for records and checkpoints.", show_default="runs/…"),
+    folder("--output", "-o", help="Folder for records and checkpoints.", show_default="runs/…"),
 ]
-Shards = Annotated[int | None, _number(min=1, help="Number of shards, of 100,000 rows at most.")]
+Shards = Annotated[int | None, number(min=1, help="Number of shards, of 100,000 rows at most.")]
 KeptColumns = Annotated[
     str | None,
-    _names(
+    names(
         "--columns",
         help="Further columns to keep, with commas, for `--split group:COLUMN` and `column:NAME`.",
     ),
 ]
-Processes = Annotated[int, _number(min=1, help="Processes that read molecules.")]
+Processes = Annotated[int, number(min=1, help="Processes that read molecules.")]
 Ray = Annotated[
     str | None,
     typer.Option(metavar="ADDRESS", help="Work on the machines of an existing Ray cluster."),
 ]
-Workers = Annotated[int | None, _number(min=1, help="Workers that share every batch on Ray.")]
+Workers = Annotated[int | None, number(min=1, help="Workers that share every batch on Ray.")]
 Window = Annotated[
     int | None,
-    _number(
+    number(
         min=1,
         help="Shards in memory and shuffled together.",
         show_default="512 MiB, more on a GPU",
@@ -179,45 +180,45 @@ Window = Annotated[
 ]
 ShardFolder = Annotated[
     Path | None,
-    _folder("--output", "-o", help="Folder for the shards.", show_default="ROOT/shards/NAME"),
+    folder("--output", "-o", help="Folder for the shards.", show_default="ROOT/shards/NAME"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
 Seed = Annotated[
-    int, _number(min=0, max=2**32 - 1, help="Fixes weights, batches, folds and dropout.")
+    int, number(min=0, max=2**32 - 1, help="Fixes weights, batches, folds and dropout.")
 ]
 Seeds = Annotated[
-    int, _number(min=1, help="Trainings side by side, with this seed and the next ones.")
+    int, number(min=1, help="Trainings side by side, with this seed and the next ones.")
 ]
-Device = Annotated[str, _name(help="Where to compute: cpu, cuda or auto.")]
+Device = Annotated[str, name(help="Where to compute: cpu, cuda or auto.")]
 Epochs = Annotated[
     int | None,
-    _number(
+    number(
         min=1,
         help="Number of epochs.",
         show_default="60, fewer beyond 5,000 graphs; by the recipe",
     ),
 ]
 Iterations = Annotated[
-    int | None, _number(min=0, help="Steps in an epoch; 0 is one pass over the training part.")
+    int | None, number(min=0, help="Steps in an epoch; 0 is one pass over the training part.")
 ]
-Folds = Annotated[int | None, _number(min=2, help="Number of folds.", show_default="10")]
+Folds = Annotated[int | None, number(min=2, help="Number of folds.", show_default="10")]
 Splits = Annotated[
     Path | None,
-    _folder(
+    folder(
         help="Old spelling of --split published:FOLDER.",
         exists=True,
         file_okay=False,
         hidden=True,
     ),
 ]
-BatchSize = Annotated[int | None, _number(min=1, help="Graphs in a batch.")]
-Hidden = Annotated[int | None, _number(min=1, help="Width of every layer.")]
-Layers = Annotated[int | None, _number(min=1, help="Number of layers.")]
-Dropout = Annotated[float | None, _rate(help="Dropout before the head.", callback=_dropout)]
-LearningRate = Annotated[float | None, _rate("--lr", help="Learning rate of Adam.")]
+BatchSize = Annotated[int | None, number(min=1, help="Graphs in a batch.")]
+Hidden = Annotated[int | None, number(min=1, help="Width of every layer.")]
+Layers = Annotated[int | None, number(min=1, help="Number of layers.")]
+Dropout = Annotated[float | None, rate(help="Dropout before the head.", callback=_dropout)]
+LearningRate = Annotated[float | None, rate("--lr", help="Learning rate of Adam.")]
 ClassWeight = Annotated[
     str | None,
-    _word(
+    word(
         help="`balanced` gives every class the same share of the loss.",
         show_default="none",
         **one_of(("none", "balanced"), "class weight"),
@@ -234,14 +235,14 @@ def _readouts(name: str | None) -> str | None:
 
 Readout = Annotated[
     str | None,
-    _name(
+    name(
         help="How node values are combined: sum, mean, max or squashed, or several: sum+mean.",
         callback=_readouts,
     ),
 ]
 PairCode = Annotated[
     str | None,
-    _name(
+    name(
         help=f"Structural code of the pairs, for lgan and lgan-res: {', '.join(PAIR_CODES)}.",
         **one_of(PAIR_CODES, "pair code"),
     ),
@@ -270,18 +271,18 @@ Bagged = Annotated[
 ]
 BaggedMembers = Annotated[
     int | None,
-    _number(min=1, help="Average so many models of a fold.", show_default="all"),
+    number(min=1, help="Average so many models of a fold.", show_default="all"),
 ]
 Features = Annotated[
     str | None,
-    _name(
+    name(
         help=f"Node features: {', '.join(FEATURES)}, all.",
         **one_of((*FEATURES, "all"), "kind of features"),
     ),
 ]
 EdgeFeatures = Annotated[
     str | None,
-    _name(
+    name(
         help=f"Edge features: {', '.join(EDGE_FEATURES)}; by default all, none on the sets of the "
         "published tables.",
         **one_of(EDGE_FEATURES, "kind of edge features"),
@@ -289,14 +290,14 @@ EdgeFeatures = Annotated[
 ]
 GraphFeatures = Annotated[
     str | None,
-    _names(
+    names(
         help="Features of whole graphs behind the read-out: morgan, rdkit2d, names of columns, "
         "with commas between them.",
     ),
 ]
 Recipe = Annotated[
     str | None,
-    _name(
+    name(
         help="How networks are trained: default, or paper, the protocol of the published tables, "
         "which `lgan cv` follows on their sets.",
         **one_of(("default", "paper"), "recipe"),

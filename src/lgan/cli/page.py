@@ -21,9 +21,7 @@ def page(
     checkpoint: options.ModelFile,
     port: Annotated[
         int | None,
-        typer.Option(
-            min=0, max=65535, metavar="N", help=f"Port of the page; {PORT} or the next free one."
-        ),
+        options.number(min=0, max=65535, help=f"Port of the page; {PORT} or the next free one."),
     ] = None,
     host: Annotated[
         str,

@@ -35,8 +35,7 @@ def predict(
     symmetrise: options.Symmetrise = False,
     on_error: Annotated[
         str,
-        typer.Option(
-            metavar="WORD",
+        options.word(
             help="Rows that cannot be read: skip keeps them without a prediction, raise stops.",
             **options.one_of(("skip", "raise"), "word"),
         ),
@@ -55,9 +54,8 @@ def predict(
     ] = None,
     nearest: Annotated[
         int,
-        typer.Option(
+        options.number(
             min=0,
-            metavar="N",
             help="Tell the N training molecules that a molecule is most like, and whether it is "
             "unlike all.",
         ),
@@ -80,9 +78,8 @@ def predict(
     ] = None,
     shards: Annotated[
         int | None,
-        typer.Option(
+        options.number(
             min=1,
-            metavar="N",
             help="Predict a table of any size in so many parts, each whole or "
             "absent; the same command goes on after an interruption.",
         ),

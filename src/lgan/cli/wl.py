@@ -31,10 +31,10 @@ def wl(
     ],
     test: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME",
+        options.name(
             help="Test to run; repeatable.",
             show_default="all but those on triples",
+            **options.one_of(laboratory.TESTS, "test"),
         ),
     ] = None,
     plot: Annotated[
@@ -44,17 +44,17 @@ def wl(
         ),
     ] = None,
     colours: Annotated[
-        str, typer.Option(metavar="NAME", help="Test whose colours to draw.")
+        str,
+        options.name(
+            help="Test whose colours to draw.", **options.one_of(laboratory.TESTS, "test")
+        ),
     ] = "1-wl",
     max_nodes: Annotated[
         int,
-        typer.Option(
-            min=3, max=9, metavar="N", help="Hierarchy: all connected graphs up to this order."
-        ),
+        options.number(min=3, max=9, help="Hierarchy: all connected graphs up to this order."),
     ] = 7,
     brec: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Hierarchy: folder with the raw graphs of BREC."),
+        Path | None, options.folder(help="Hierarchy: folder with the raw graphs of BREC.")
     ] = None,
     as_json: options.Json = False,
 ) -> None:
@@ -67,11 +67,6 @@ def wl(
       lgan wl CC=CCC CCCC=C
       lgan wl hierarchy --max-nodes 7 --brec FOLDER
     """
-    for name in (*(test or ()), colours):
-        if name not in laboratory.TESTS:
-            raise typer.BadParameter(
-                f"unknown test {name!r}. Choose from: {', '.join(laboratory.TESTS)}."
-            )
     if graphs == ["hierarchy"]:
         _hierarchy(max_nodes, brec, test, as_json=as_json)
         return
