@@ -308,14 +308,14 @@ def _said(predictor: Predictor, members: Tensor) -> list[Row]:
     places = predictor.decide(answers).view(shape).tolist() if task.classes else []
     for graph, values in enumerate(answers.tolist()):
         row: Row = {}
-        if task.has_classes:
-            [target] = task.targets
-            row[f"{target}_predicted"] = task.classes[places[graph][0]]
-            for name, value in zip(task.classes, values, strict=True):
-                row[f"{target}_probability_{name}"] = round(value, 6)
-        else:
-            for t, (target, value) in enumerate(zip(task.targets, values, strict=True)):
-                row |= _one_target(task, target, value, places[graph][t] if places else 0)
+        for t, target in enumerate(task.targets):
+            if not task.classes:
+                row[f"{target}_predicted"] = float(f"{values[t]:.7g}")
+                continue
+            row[f"{target}_predicted"] = task.classes[places[graph][t]]
+            shares = values if task.has_classes else (1 - values[t], values[t])
+            for name, share in zip(task.classes, shares, strict=True):
+                row[f"{target}_probability_{name}"] = round(share, 6)
         rows.append({**row, **{name: column[graph] for name, column in around.items()}})
     return rows
 
@@ -337,17 +337,6 @@ def _uncertainty(predictor: Predictor, members: Tensor) -> dict[str, list[Any]]:
 
 def _digits(values: Tensor) -> list[Any]:
     return [float(f"{value:.7g}") if np.isfinite(value) else "" for value in values.tolist()]
-
-
-def _one_target(task: Task, target: str, value: float, place: int) -> Row:
-    if not task.classes:
-        return {f"{target}_predicted": float(f"{value:.7g}")}
-    negative, positive = task.classes
-    return {
-        f"{target}_predicted": task.classes[place],
-        f"{target}_probability_{negative}": round(1 - value, 6),
-        f"{target}_probability_{positive}": round(value, 6),
-    }
 
 
 def _features(predictor: Predictor, path: Path) -> MoleculeFeatures:
