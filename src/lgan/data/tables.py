@@ -202,15 +202,10 @@ def _suffixes(path: Path) -> tuple[str, str]:
 
 def _opened(path: Path) -> IO[bytes]:
     compression = _suffixes(path)[1]
-    if compression == ".gz":
-        return gzip.open(path, "rb")  # type: ignore[return-value]
-    if compression == ".bz2":
-        return BZ2File(path, "rb")
-    if compression == ".xz":
-        return lzma.open(path, "rb")
     if compression == ".zst":
         return require("pyarrow").input_stream(str(path), compression="zstd")  # type: ignore[no-any-return]
-    return path.open("rb")
+    plain: dict[str, Any] = {"": open, ".gz": gzip.open, ".bz2": BZ2File, ".xz": lzma.open}
+    return plain[compression](path, "rb")  # type: ignore[no-any-return]
 
 
 @contextmanager
