@@ -223,7 +223,7 @@ def _blocks(source: Any) -> tuple[str, tuple[str, ...], Iterable[TableBlock]]:
         raise ValueError(f"Columns must have the same length, got {sorted(lengths)}.")
 
     def blocks() -> Iterator[TableBlock]:
-        for first in range(0, lengths.pop() if lengths else 0, BLOCK):
+        for first in range(0, max(lengths), BLOCK):
             rows = slice(first, first + BLOCK)
             yield TableBlock(first, {name: cells[rows] for name, cells in columns.items()})
 
