@@ -55,13 +55,10 @@ class Guard:
             self._check(scope)
             await self.app(scope, receive, with_headers)
         except Exception as error:
-            refusal = (
-                error
-                if isinstance(error, RefusedError)
-                else RefusedError(500, "This went wrong here.")
-            )
-            if refusal is not error:
+            refusal = error
+            if not isinstance(refusal, RefusedError):
                 logging.getLogger("lgan.app").exception("%s %s", scope["method"], scope["path"])
+                refusal = RefusedError(500, "This went wrong here.")
             if not begun:
                 again = {"Retry-After": "2"} if refusal.status == 429 else None
                 answer = JSONResponse({"error": refusal.reason}, refusal.status, headers=again)
