@@ -131,12 +131,10 @@ def _groups(mol: Any) -> list[Nodes]:
 
 def _is_functional(atom: Any) -> bool:
     """Hetero atoms outside aromatic rings, and carbons with a multiple bond or two hetero atoms."""
-    if atom.GetIsAromatic():
+    if atom.GetIsAromatic() or atom.GetAtomicNum() == 1:
         return False
-    if atom.GetAtomicNum() not in (1, 6):
+    if atom.GetAtomicNum() != 6:
         return True
-    if atom.GetAtomicNum() == 1:
-        return False
     multiple = any(
         bond.GetBondTypeAsDouble() >= 2 and not bond.GetIsAromatic() for bond in atom.GetBonds()
     )

@@ -153,12 +153,11 @@ class RayCluster(Workers):
         ticket = self._running.pop(done[0])
         errors = self._ray.exceptions
         try:
-            outcomes: list[Outcome] = self._ray.get(done[0])
+            return ticket, self._ray.get(done[0])
         except errors.RayTaskError:  # the batch itself failed, and would again
             raise
         except errors.RayError:
             return ticket, None
-        return ticket, outcomes
 
     def close(self) -> None:
         """Stop what still runs and leave the cluster."""
