@@ -26,13 +26,9 @@ def _ends_number(c: int) -> bool:
 
 @njit(nogil=True, cache=True)
 def _scaled(mantissa: int, exponent: int) -> float:
-    if mantissa == 0 or exponent == 0:
-        return float(mantissa)
-    if exponent < -_EXACT_POWER or exponent > _EXACT_POWER:
-        return float(mantissa * 10.0**exponent)
-    if exponent < 0:
+    if -_EXACT_POWER <= exponent < 0:  # a quotient of two exact numbers is rounded once
         return float(mantissa / 10.0**-exponent)
-    return float(mantissa * 10.0**exponent)
+    return float(mantissa * 10.0**exponent) if mantissa else 0.0
 
 
 @njit(nogil=True, cache=True)
