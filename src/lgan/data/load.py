@@ -128,13 +128,7 @@ def load(
             task=task,
         )  # fmt: skip
         labelled = with_target(raw, encoder.task)
-        if raw.errors:
-            row, reason = raw.errors[0]
-            warnings.warn(
-                f"{len(raw.errors)} of {raw.num_graphs + len(raw.errors)} rows of {raw.name} "
-                f"cannot be read and are left out, the first of them row {row + 1}: {reason}",
-                stacklevel=4,
-            )
+        raw.warn_unread("are left out", rows=f"rows of {raw.name}", first=1, stacklevel=4)
         if left_out := raw.num_graphs - labelled.num_graphs:
             warnings.warn(
                 f"{left_out} of {raw.num_graphs} graphs of {raw.name} have no target and are left "

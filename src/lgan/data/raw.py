@@ -1,6 +1,7 @@
 """Graphs as they were read or generated."""
 
 import hashlib
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -196,6 +197,26 @@ class RawGraphs:
     def pair_labels(self) -> Tensor | None:
         """The first column of categories of the pairs (a bond type, say), ``[P]`` or none."""
         return self.pairs.categories[:, 0].long() if self.pairs.names else None
+
+    def warn_unread(
+        self, becomes: str, *, rows: str = "rows", row: str = "row", first: int = 0, stacklevel: int
+    ) -> None:
+        """Warn where some rows could not be read.
+
+        Args:
+            becomes: What becomes of them.
+            rows: What they are called.
+            row: What one of them is called, before its number.
+            first: The number of the first row.
+            stacklevel: As of ``warnings.warn``, counted from the caller.
+        """
+        if self.errors:
+            place, reason = self.errors[0]
+            warnings.warn(
+                f"{len(self.errors)} of {self.num_graphs + len(self.errors)} {rows} cannot be read "
+                f"and {becomes}, the first of them {row} {place + first}: {reason}",
+                stacklevel=stacklevel + 1,
+            )
 
     def select(self, graphs: Sequence[int] | Tensor) -> "RawGraphs":
         """Some of the graphs, in any order, as a set of its own.

@@ -153,11 +153,10 @@ def open_table(
                 )
             separator = "\t"
         with _text(path, encoding) as text:
-            told = _TOLD.fullmatch(text.readline())
+            lead = list(islice(text, SNIFFED_LINES))
+        told = _TOLD.fullmatch("".join(lead[:1]))
         skipped = int(told is not None)
-        separator = separator or (told and told[1])
-        with _text(path, encoding) as text:
-            separator = separator or _separator(text, prefer_tab=suffix != ".csv")
+        separator = separator or (told and told[1]) or _separator(lead, suffix != ".csv")
         with _text(path, encoding) as text:
             cells = csv.reader(text, delimiter=separator, strict=True)
             header = next(islice(cells, skipped, None), [])
@@ -261,12 +260,11 @@ def _lines(path: Path, encoding: str) -> int:
         return sum(1 for line in text if line.strip())
 
 
-def _separator(text: IO[str], *, prefer_tab: bool) -> str:
+def _separator(lines: list[str], prefer_tab: bool) -> str:
     """The separator with which the first lines have the same number of cells, the more the better.
 
     One column is a table too, separated by anything.
     """
-    lines = list(islice(text, SNIFFED_LINES))
     preferred = ("\t", ",", ";", "|") if prefer_tab else SEPARATORS
     best, found = (0.5, 1), preferred[0]
     for separator in preferred:

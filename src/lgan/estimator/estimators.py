@@ -139,13 +139,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         """The settings, and the graphs that can be read and have a target."""
         settings = self._settings()
         raw = load_raw(as_rows(graphs), targets=columns, **self._told(graphs))
-        if raw.errors:
-            row, reason = raw.errors[0]
-            warnings.warn(
-                f"{len(raw.errors)} of {raw.num_graphs + len(raw.errors)} graphs cannot be read "
-                f"and are left out, the first of them number {row}: {reason}",
-                stacklevel=3,
-            )
+        raw.warn_unread("are left out", rows="graphs", row="number", stacklevel=3)
         return settings, ReadSource.of_graphs(settings, raw, kind, self._place())
 
     def _folds(

@@ -125,7 +125,7 @@ def _ask(
     pair_index = torch.cat(pair_parts, 1)
     data = Data(edge_index=torch.cat([pair_index, pair_index.flip(0)], 1), num_nodes=start)
     column_pair = torch.arange(pair_index.size(1), device=pair_index.device).repeat(2)
-    if not all(graph.is_plain for graph, _, _ in kept):
+    if not all(graph.is_plain for graph, _, _ in kept):  # which take a quarter less time
         column_pair = _set_columns(data, kept)
     data.ptr = lengths_to_ptr(sizes)
     data.batch = segment_ids(data.ptr)

@@ -1,6 +1,5 @@
 """A trained model and all that turns a source into predictions."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -417,13 +416,7 @@ def load_model(path: Path | str) -> Predictor:
 
 def _told(raw: RawGraphs) -> RawGraphs:
     """The graphs, with a warning where some rows are not among them."""
-    if raw.errors:
-        row, reason = raw.errors[0]
-        warnings.warn(
-            f"{len(raw.errors)} of {raw.num_graphs + len(raw.errors)} rows cannot be read and have "
-            f"no prediction, the first of them row {row}: {reason}",
-            stacklevel=4,
-        )
+    raw.warn_unread("have no prediction", stacklevel=4)
     return raw
 
 
