@@ -57,9 +57,10 @@ def networks(
     seeds: Sequence[int],
     model: str,
     members: int,
-    epochs: int | None = None,
+    judged: int = TEST,
+    change: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Train members on every split of a kind, and predict its test part.
+    """Train members on every split of a kind, and predict its test part or its validation part.
 
     Args:
         folder: Where the set is prepared.
@@ -69,7 +70,8 @@ def networks(
         model: A name of `NETWORKS`.
         members: Models of an ensemble, each with another fold of the rest held out; one holds out
             a tenth.
-        epochs: As the recipe says unless given.
+        judged: The part that is predicted; members read neither it nor the test part.
+        change: Settings that differ from the recipe's; ``longer`` multiplies its epochs.
     """
     place = choose_device("auto")
     data = PreparedSet.load(Path(folder), name)
@@ -78,19 +80,24 @@ def networks(
     if network.told:
         told = [data.descriptors[kind] for kind in network.told]
         union = replace(union, graph_x=torch.cat(told, 1))
-    if code := network.options.get("pair_code"):
+    options = {**network.options, **change}
+    longer = options.pop("longer", 1)
+    if code := options.get("pair_code"):
         union = replace(union, lines=union.lines.coded(code))
     union = union.to(place)
     settings = settings_for(
-        network.zoo, "", recipe="default", compress=False, epochs=epochs,
-        graph_features=network.told, **network.options,
-    )  # fmt: skip
+        network.zoo, "", recipe="default", compress=False, graph_features=network.told, **options
+    )
     programs = [(list(seeds), 0)] if split != "ogb" else [([0], seed) for seed in seeds]
-    tests, train, ask, said = [], [], [], []
+    train, ask, said, epochs = [], [], [], []
     for splits, seed in programs:
         parts = [data.parts[split, one] for one in splits]
-        inside = sum(int((part != TEST).sum()) for part in parts) // len(parts)
+        seen = [(part != TEST) & (part != judged) for part in parts]
+        inside = sum(int(rows.sum()) for rows in seen) // len(parts)
         own = with_data_options(settings.with_seed(seed), union, graphs=inside)
+        own = replace(
+            own, training=replace(own.training, epochs=round(longer * own.training.epochs))
+        )
         build: Callable[[], nn.Module] = factory(own, union)
         captured = network_spec(network.zoo).captured
         about = own.about()
@@ -100,19 +107,21 @@ def networks(
             captured, about = False, {"name": model, **network.built.SIZES}
         begin = time.perf_counter()
         trained = train_ensembles(
-            build, union, [_folds(union, part, members, seed) for part in parts],
+            build, union, [_folds(union, rows, members, seed) for rows in seen],
             members=members, config=own.training, captured=captured, device=place,
         )  # fmt: skip
         train += [(time.perf_counter() - begin) / len(parts)] * len(parts)
         for part, ensemble in zip(parts, trained, strict=True):
-            tests.append((part == TEST).nonzero()[:, 0])
+            rows = (part == judged).nonzero()[:, 0]
             begin = time.perf_counter()
-            out = predict(ensemble.network, union, tests[-1]).cpu()
+            out = predict(ensemble.network, union, rows).cpu()
             ask.append(time.perf_counter() - begin)
             answers = union.known_task.link(out.double(), ensemble.scale)
-            said.append(answers.view(members, len(tests[-1]), -1).mean(0).tolist())
+            said.append(answers.view(members, len(rows), -1).mean(0).tolist())
+            epochs.append(ensemble.epoch)
     return {
         "predictions": said,
+        "epochs": epochs,
         "train_seconds": train,
         "predict_seconds": ask,
         "peak_memory": peak_memory(place),
@@ -121,9 +130,9 @@ def networks(
     }
 
 
-def _folds(union: GraphUnion, part: Tensor, members: int, seed: int) -> Tensor:
-    """The fold of every row that is not of the test part, as `lgan train` draws them."""
-    inside = (part != TEST).nonzero()[:, 0]
+def _folds(union: GraphUnion, seen: Tensor, members: int, seed: int) -> Tensor:
+    """The fold of every row that is trained on, as `lgan train` draws them."""
+    inside = seen.nonzero()[:, 0]
     number = 10 if members == 1 else max(5, members)
     fold = torch.full((union.num_graphs,), OUTSIDE)
     fold[inside] = choose_groups(union.select(inside.to(union.device)), number, seed)[0]

@@ -6,18 +6,19 @@
 
 `prepare` needs RDKit and writes every set of the suite, encoded as a user's own data would be, with
 its folds; `run` trains what is not in the records yet. The first round compared choices with a
-base, two members each; the second compares changes of the recipe with it, four members each.
+base, two members each; the second compares changes of the recipe with it, four members each. The
+third is in `paper.molecule_choices`.
 """
 
 import argparse
 import csv
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -35,6 +36,7 @@ from lgan.task import Task
 from lgan.train import TrainConfig, cross_validate
 from lgan.train.environment import environment
 from lgan.zoo import GIN
+from paper import molecule_choices
 from paper.render import Grid
 
 RECORDS = Path("results/recipe")
@@ -42,9 +44,6 @@ RECORDS = Path("results/recipe")
 FEWEST = 6
 # Outer folds.
 FOLDS = 5
-# Rounds of the study by their members of each outer fold, which hold another fold out to choose the
-# epoch, and what its choices are compared with.
-ROUNDS = {2: "base", 4: "recipe"}
 # Source, and how its folds are drawn.
 SUITE = {
     "MUTAG": ("MUTAG", "stratified"),
@@ -153,6 +152,37 @@ TOLD: dict[str, dict[str, Any]] = {
 _NOW = "two maps behind, batches of 64"
 CHANGES |= {f"{_NOW}, {name}": {**CHANGES[_NOW], **told} for name, told in TOLD.items()}
 CHOICES |= {f"recipe, {name}": {**CHOICES["recipe"], **change} for name, change in CHANGES.items()}
+
+
+class Round(NamedTuple):
+    """A part of the study.
+
+    Attributes:
+        base: What its choices are compared with.
+        sets: The columns of its table.
+        choices: The rows.
+        how: How a cell was measured.
+    """
+
+    base: str
+    sets: Iterable[str]
+    choices: Iterable[str]
+    how: str
+
+
+_BAGGED = "{folds} outer folds, {members} members each, rule `bagged`"
+# By the members of each outer fold, which hold another fold out to choose the epoch.
+ROUNDS = {
+    2: Round("base", SUITE, CHOICES, _BAGGED.format(folds=FOLDS, members=2)),
+    4: Round("recipe", SUITE, CHOICES, _BAGGED.format(folds=FOLDS, members=4)),
+    molecule_choices.MEMBERS: Round(
+        "default",
+        molecule_choices.SPLITS,
+        molecule_choices.CHOICES,
+        f"{molecule_choices.MEMBERS} members trained on the training part of each split and "
+        "judged on its validation part",
+    ),
+}
 
 
 def prepare(molecules: Path, folder: Path, sets: list[str]) -> None:
@@ -310,20 +340,21 @@ def recipe_grids(rows: list[dict[str, Any]]) -> list[Grid]:
 
 def _round(rows: list[dict[str, Any]], members: int) -> list[Grid]:
     rows = [row for row in rows if row["members"] == members]
-    base, metric = ROUNDS[members], {row["set"]: row["metric"] for row in rows}
+    base, columns, choices, how = ROUNDS[members]
+    metric = {row["set"]: row["metric"] for row in rows}
     values: dict[tuple[str, str], list[float]] = {}
     for row in rows:
         values.setdefault((row["set"], row["choice"]), []).append(row["bagged"])
     reached = {cell: fmean(each) for cell, each in values.items()}
     error = {cell: _error(metric[cell[0]], value) for cell, value in reached.items()}
-    sets = [name for name in SUITE if (name, base) in error]
+    sets = [name for name in columns if (name, base) in error]
     gains = {
         choice: {
             name: 100 * (1 - error[name, choice] / error[name, base])
             for name in sets
             if (name, choice) in error
         }
-        for choice in CHOICES
+        for choice in choices
     }
     gains = {choice: gain for choice, gain in gains.items() if gain}
     if not gains:
@@ -337,8 +368,8 @@ def _round(rows: list[dict[str, Any]], members: int) -> list[Grid]:
     seeds = len({row["seed"] for row in rows})
     drawn = "seed 0: one run a cell" if seeds == 1 else f"up to {seeds} seeds a cell"
     notes = [
-        f"{FOLDS} outer folds, {members} members each, rule `bagged`, {drawn}, so "
-        "that differences of a few percent on one set are noise. Blank: not measured.",
+        f"{how}, {drawn}, so that "
+        "differences of a few percent on one set are noise. Blank: not measured.",
         f"The {base}: {told}.",
     ]
     left_out = []
@@ -348,11 +379,12 @@ def _round(rows: list[dict[str, Any]], members: int) -> list[Grid]:
             for choice, gain in gains.items()
             if name in gain and len(gain) >= FEWEST and "gin" not in choice
         }
-        best = max(others, key=lambda choice: others[choice])
-        left_out.append([name, best, f"{others[best]:+.1f}", f"{gains[best][name]:+.1f}"])
-    columns = ["choice", *sets, "mean"]
+        if others:
+            best = max(others, key=lambda choice: others[choice])
+            left_out.append([name, best, f"{others[best]:+.1f}", f"{gains[best][name]:+.1f}"])
+    title = f"Less error than the {base}, in percent, by choice and set"
     return [
-        Grid(f"Less error than the {base}, in percent, by choice and set", columns, cells, notes),
+        Grid(title, ["choice", *sets, "mean"], cells, notes),
         Grid(
             f"The choice by all other sets, and what it is worth on the set left out ({base})",
             ["set", "chosen by the others", "gain there", "gain here"],

@@ -11,13 +11,22 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+from benchmarks.child import ChildRun
 from lgan.data.cache import load_tensors, save_tensors
 from lgan.train.stack import drawn, stack
-from paper import molecule_peers, molecule_sets, molecules
+from paper import molecule_choices, molecule_peers, molecule_sets, molecules, recipe_study
 from paper.attentive_fp import AttentiveNetwork
 from paper.commands.table import app
 from paper.molecule_networks import networks
-from paper.molecule_sets import TEST, TRAIN, PreparedSet, balanced_parts, ogb_parts, prepare
+from paper.molecule_sets import (
+    TEST,
+    TRAIN,
+    VALIDATION,
+    PreparedSet,
+    balanced_parts,
+    ogb_parts,
+    prepare,
+)
 from paper.molecule_table import CSV_COLUMNS, csv_rows, draw, molecule_grids
 
 
@@ -77,7 +86,7 @@ def test_a_prepared_set_has_the_same_rows_on_both_sides(sets):
 
 def test_networks_never_see_a_target_of_the_test_part(sets):
     told = {"folder": str(sets), "name": "Numbers", "split": "random", "seeds": [0],
-            "model": "lgan+morgan", "members": 2, "epochs": 1}  # fmt: skip
+            "model": "lgan+morgan", "members": 2, "change": {"epochs": 1}}  # fmt: skip
     first = networks(**told)["predictions"]
     path = sets / "Numbers.safetensors"
     kept = path.read_bytes()
@@ -94,6 +103,44 @@ def test_networks_never_see_a_target_of_the_test_part(sets):
     assert found[1] != first
 
 
+def test_a_choice_is_judged_on_the_validation_part_and_reads_no_target_of_it(sets):
+    told = {"folder": str(sets), "name": "Numbers", "split": "random", "seeds": [0],
+            "model": "lgan", "members": 2, "judged": VALIDATION}  # fmt: skip
+    told["change"] = {"epochs": 1, "longer": 2}
+    first = networks(**told)
+    data = PreparedSet.load(sets, "Numbers")
+    part = data.parts["random", 0]
+    assert len(first["predictions"][0]) == int((part == VALIDATION).sum())
+    assert first["settings"]["epochs"] == 2
+    path = sets / "Numbers.safetensors"
+    kept = path.read_bytes()
+    tensors, about = load_tensors(path)
+    tensors["y"][part != TRAIN] *= 10
+    save_tensors(path, tensors, about)
+    again = networks(**told)["predictions"]
+    path.write_bytes(kept)
+    assert again == first["predictions"]
+
+
+def test_choices_are_measured_once_each_and_shown(sets, monkeypatch, tmp_path):
+    def called(_, arguments):
+        change = {**arguments.pop("change"), "epochs": 1}
+        return ChildRun(0, 0, "", result=networks(**arguments, change=change))
+
+    monkeypatch.setattr(molecule_choices, "call_in_child", called)
+    monkeypatch.setitem(molecule_choices.SPLITS, "Numbers", ("Numbers", "random"))
+    output = tmp_path / "validation.jsonl"
+    for _ in range(2):
+        choices = ["default", "dropout 0.2", "twice the epochs"]
+        molecule_choices.run(sets, output, ["Numbers"], choices, molecule_choices.MEMBERS)
+    rows = list(recipe_study.records(tmp_path))
+    assert [row["settings"]["dropout"] for row in rows] == [0, 0.2, 0]
+    assert [row["settings"]["epochs"] for row in rows] == [1, 1, 2]
+    shown = recipe_study.recipe_grids(rows)[0]
+    assert shown.rows[0][:2] == ["default", "+0.0"]
+    assert len(shown.rows) == 3
+
+
 def test_attentive_fp_stacked_is_separate_models_and_a_batch_its_graphs(sets):
     union = PreparedSet.load(sets, "Labels").union
     network = partial(AttentiveNetwork, union.num_features, 2, edge_dim=union.num_edge_features)
@@ -103,7 +150,7 @@ def test_attentive_fp_stacked_is_separate_models_and_a_batch_its_graphs(sets):
     torch.testing.assert_close(stack(models).eval()(batch), torch.stack(alone))
     apart = torch.cat([models[0](union.batch(torch.tensor([graph]))) for graph in range(7)])
     torch.testing.assert_close(alone[0], apart)
-    ran = networks(str(sets), "Numbers", "random", [0, 1], "attentivefp", 2, epochs=2)
+    ran = networks(str(sets), "Numbers", "random", [0, 1], "attentivefp", 2, change={"epochs": 2})
     assert len(ran["predictions"]) == 2
     assert np.isfinite(ran["predictions"][0]).all()
 
@@ -114,7 +161,7 @@ def test_cells_are_scored_written_and_shown(sets, monkeypatch, tmp_path):
     def called(function, arguments):
         name = function.partition(":")[2]
         made = {"networks": networks, "forest": molecule_peers.forest}[name]
-        more = {"epochs": 1} if name == "networks" else {}
+        more = {"change": {"epochs": 1}} if name == "networks" else {}
         return {"peak_memory": 2**20, **made(**arguments, **more)}
 
     monkeypatch.setattr(molecules, "_called", called)

@@ -1,0 +1,125 @@
+"""Changes of the default on molecules, judged on validation parts alone: the third round of the
+study behind the recipe, and the one with large sets.
+
+    python -m paper.molecules prepare --molecules FOLDER --folder F
+    python -m paper.molecule_choices --folder F [--choices A;B] [--sets HIV,Tox21-scaffold]
+    lgan table recipe
+
+The sets and splits are those of the table of molecules. Members are trained on the training part
+of every split and judged together on its validation part; test parts are not read.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from benchmarks.child import call_in_child
+from benchmarks.record import json_lines
+from lgan._version import __version__
+from lgan.train.environment import typed_command
+from paper.molecule_sets import SEEDS, SETS, VALIDATION, PreparedSet
+
+__all__ = ["CHOICES", "MEMBERS", "SPLITS", "run"]
+
+RECORDS = Path("results/recipe/validation.jsonl")
+MEMBERS = 3
+# Set and split by the name of a column.
+SPLITS = {
+    f"{name}{'-scaffold' if kind == 'scaffold' else ''}": (name, kind)
+    for name, (_, _, kinds) in SETS.items()
+    for kind in kinds
+}
+TOLD = "lgan+morgan+rdkit2d"
+# A network of the table of molecules and what is changed of it; `longer` multiplies the epochs.
+CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
+    "default": ("lgan", {}),
+    "width 128": ("lgan", {"hidden": 128}),
+    "width 128, dropout 0.2": ("lgan", {"hidden": 128, "dropout": 0.2}),
+    "dropout 0.2": ("lgan", {"dropout": 0.2}),
+    "dropout 0.5": ("lgan", {"dropout": 0.5}),
+    "twice the epochs": ("lgan", {"longer": 2.0}),
+    "half the epochs": ("lgan", {"longer": 0.5}),
+    "width 128, twice the epochs": ("lgan", {"hidden": 128, "longer": 2.0}),
+    "mean": ("lgan", {"readout": "mean"}),
+    "mean+max": ("lgan", {"readout": "mean+max"}),
+    "layer norm": ("lgan", {"norm": "layer"}),
+    "lr 0.0007": ("lgan", {"lr": 0.0007}),
+    "decay 0.05": ("lgan", {"weight_decay": 0.05}),
+    "batches of 512": ("lgan", {"batch_size": 512}),
+    "6 layers": ("lgan", {"num_layers": 6}),
+    "one map behind": ("lgan", {"head_layers": 1}),
+    "balanced classes": ("lgan", {"class_weight": "balanced"}),
+    "rings": ("lgan", {"pair_code": "rings"}),
+    "gine": ("gine", {}),
+    "fingerprints and descriptors": (TOLD, {}),
+    "fingerprints and descriptors, none dropped": (TOLD, {"graph_dropout": 0.0}),
+    "fingerprints and descriptors, dropout 0.2": (TOLD, {"dropout": 0.2}),
+}
+
+
+def run(folder: Path, output: Path, columns: list[str], choices: list[str], members: int) -> None:
+    """Measure what is not in the records yet and add a line for each."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    rows = json_lines(output) if output.exists() else []
+    done = {(row["set"], row["choice"], row["members"]) for row in rows}
+    for column in columns:
+        for choice in choices:
+            if (column, choice, members) not in done:
+                row = _measure(folder, column, choice, members)
+                with output.open("a") as file:
+                    file.write(json.dumps(row) + "\n")
+                print(column, choice, row["bagged"], row["seconds"], flush=True)
+
+
+def _measure(folder: Path, column: str, choice: str, members: int) -> dict[str, Any]:
+    name, split = SPLITS[column]
+    model, change = CHOICES[choice]
+    seeds = [0] if split == "ogb" else list(SEEDS)
+    begin = time.perf_counter()
+    ran = call_in_child(
+        "paper.molecule_networks:networks",
+        {"folder": str(folder), "name": name, "split": split, "seeds": seeds, "model": model,
+         "members": members, "judged": VALIDATION, "change": change},
+    )  # fmt: skip
+    if ran.problem:
+        raise RuntimeError(f"{column}, {choice}: {ran.problem}")
+    data = PreparedSet.load(folder, name)
+    task = data.union.known_task
+    metric = task.metric("roc-auc" if task.classes else "rmse")
+    scores = [
+        metric(data.union.y[data.part(split, seed) == VALIDATION].numpy(), np.asarray(said))
+        for seed, said in zip(seeds, ran.result["predictions"], strict=True)
+    ]
+    return {
+        "set": column, "choice": choice, "members": members, "seed": 0, "metric": metric.name,
+        "bagged": round(fmean(scores), 5), "bagged_folds": [round(value, 5) for value in scores],
+        "epochs": ran.result["epochs"], "seconds": round(time.perf_counter() - begin, 1),
+        "settings": ran.result["settings"], "version": __version__,
+        "environment": {**ran.result["environment"], "command": typed_command()},
+    }  # fmt: skip
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--folder", type=Path, default=Path("data/molecules"))
+    parser.add_argument("--output", type=Path, default=RECORDS)
+    parser.add_argument("--sets", default=",".join(SPLITS))
+    parser.add_argument("--choices", default=";".join(CHOICES))
+    parser.add_argument("--members", type=int, default=MEMBERS)
+    given = parser.parse_args()
+    columns, choices = given.sets.split(","), given.choices.split(";")
+    unknown = sorted({*columns} - {*SPLITS}) + sorted({*choices} - {*CHOICES})
+    if unknown:
+        parser.error(f"Expected sets of {', '.join(SPLITS)} and choices of {'; '.join(CHOICES)}, "
+                     f"got {unknown[0]!r}.")  # fmt: skip
+    run(given.folder, given.output, columns, choices, given.members)
+
+
+if __name__ == "__main__":
+    main()
