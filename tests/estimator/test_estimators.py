@@ -16,6 +16,7 @@ from torch_geometric.data import Data
 import lgan
 from lgan import LGANClassifier, LGANRegressor
 from lgan.estimator import estimators
+from lgan.train.folds import choose_groups
 from small_estimators import NAMES, NUMBERS, SMALL, SMILES, classifier, regressor
 
 pytest.importorskip("rdkit", reason="molecules need rdkit")
@@ -254,6 +255,14 @@ def test_unreadable_molecules_keep_their_place(classes, numbers):
 def test_bad_targets_and_graphs_are_refused(smiles, y, message):
     with pytest.raises(ValueError, match=message):
         classifier().fit(smiles, y)
+
+
+def test_numbers_are_spread_over_folds_as_lgan_train_spreads_them():
+    smiles = ["C" * (1 + row % 12) + "O" for row in range(60)]
+    y = torch.arange(60.0) ** 3
+    fold = regressor(members=5).fit(smiles, y.numpy()).predictor_._known().fold
+    union = lgan.load(smiles, targets={"y": y.tolist()})
+    assert torch.equal(fold, choose_groups(union, 5, 0)[0])
 
 
 def test_a_rare_class_makes_fewer_folds_and_says_so():

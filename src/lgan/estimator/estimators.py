@@ -19,7 +19,7 @@ from torch import Tensor
 from lgan import ops
 from lgan.data import load_raw
 from lgan.data.graph_features import COMPUTED, feature_list
-from lgan.data.split_words import group_folds, random_folds
+from lgan.data.split_words import group_folds
 from lgan.data.splits import stratified_folds
 from lgan.estimator.rows import (
     as_rows,
@@ -149,13 +149,14 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         groups: Sequence[Any] | None = None,
         graphs: Tensor | None = None,
     ) -> Tensor:
-        """The fold of all graphs, or of some: with groups together, or classes spread evenly."""
+        """The fold of all graphs, or of some: with groups together, or the target spread evenly."""
         task, y = union.known_task, union.y.cpu() if graphs is None else union.y.cpu()[graphs]
         number = 10 if self.members == 1 else max(5, self.members)
         if groups is not None:
             return group_folds(groups, number, seed, at_most=True)
         if not task.has_classes:
-            return random_folds(len(y), number, seed, at_most=True)
+            strata = task.strata(y, number).clamp(min=0)
+            return stratified_folds(strata, number, seed, at_most=True)
         sizes = torch.bincount(y, minlength=len(task.classes))
         fewest = int(sizes.argmin())
         if int(sizes[fewest]) < 2:
