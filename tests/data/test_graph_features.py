@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import lgan
-from lgan.data import Encoder, GraphFeatures, load_raw
+from lgan.data import Encoder, GraphFeatures, graph_features, load_raw
 
 pytest.importorskip("rdkit", reason="fingerprints and descriptors need rdkit")
 SMILES = ["CCO", "CCN", "c1ccccc1", "CC(=O)O"]
@@ -59,6 +59,21 @@ def test_fingerprints_and_descriptors_are_those_of_rdkit():
     weight = np.array([Descriptors.MolWt(mol) for mol in mols])
     place = 1024 + list(features.scales["rdkit2d"]).index("MolWt")
     np.testing.assert_allclose(got[:, place], (weight - weight.mean()) / weight.std(), rtol=1e-5)
+
+
+def test_descriptors_are_the_same_by_several_processes_and_computed_once(monkeypatch):
+    made = raw()
+    monkeypatch.setattr(graph_features, "_KNOWN", {})
+    alone = graph_features.descriptors(made)
+    monkeypatch.setattr(graph_features, "_KNOWN", {})
+    monkeypatch.setattr(graph_features, "CHUNK", 1)
+    monkeypatch.setattr(graph_features, "MANY", 1)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    np.testing.assert_array_equal(graph_features.descriptors(made), alone)
+    monkeypatch.setattr(graph_features, "_descriptors", None)
+    monkeypatch.setattr(graph_features, "MOST_KNOWN", 2)
+    np.testing.assert_array_equal(graph_features.descriptors(made), alone)
+    assert len(graph_features._KNOWN) == 2
 
 
 def test_json_brings_back_the_same_features():

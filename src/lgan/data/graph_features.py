@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,10 @@ RADIUS, BITS = 2, 1024
 # Deviations from the mean beyond which a number is cut: some descriptors grow exponentially.
 FARTHEST = 5.0
 Scale = tuple[float, float]
+# Molecules at a time, molecules for every process, and descriptors that are remembered: an encoder
+# is fitted to molecules, then applied to them.
+CHUNK, MANY, MOST_KNOWN = 64, 500, 1 << 16
+_KNOWN: dict[bytes, NDArray[np.float64]] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,11 +248,25 @@ def descriptor_names() -> tuple[str, ...]:
 
 
 def descriptors(raw: RawGraphs) -> NDArray[np.float64]:
-    """All descriptors of molecules, NaN where one cannot be computed ``[G, n]``."""
-    values = np.empty((raw.num_graphs, len(descriptor_names())))
+    """All descriptors of molecules, NaN where one cannot be computed ``[G, n]``.
+
+    Of many molecules they are computed by as many processes as torch has threads.
+    """
+    from joblib import Parallel, delayed
+
     with require("rdkit.rdBase").BlockLogs():
-        for graph in range(raw.num_graphs):
-            values[graph] = _descriptors(graph_molecule(raw, graph).ToBinary())
+        molecules = [graph_molecule(raw, graph).ToBinary() for graph in range(raw.num_graphs)]
+    new = [molecule for molecule in dict.fromkeys(molecules) if molecule not in _KNOWN]
+    chunks = [new[first : first + CHUNK] for first in range(0, len(new), CHUNK)]
+    processes = min(torch.get_num_threads(), len(new) // MANY) or 1
+    tables = Parallel(processes)(delayed(_descriptors)(chunk) for chunk in chunks)
+    for chunk, table in zip(chunks, tables, strict=True):
+        _KNOWN.update(zip(chunk, table, strict=True))
+    values = np.empty((len(molecules), len(descriptor_names())))
+    for row, molecule in enumerate(molecules):
+        values[row] = _KNOWN[molecule]
+    for molecule in list(_KNOWN)[:-MOST_KNOWN]:
+        del _KNOWN[molecule]
     return values
 
 
@@ -273,12 +290,12 @@ def _numbers(values: GraphValues, asked: str, names: Sequence[str]) -> NDArray[n
     return found
 
 
-@lru_cache(1 << 16)  # an encoder is fitted to molecules, then applied to them
-def _descriptors(molecule: bytes) -> NDArray[np.float64]:
-    """All descriptors of a molecule; NaN where one cannot be computed."""
-    mol = require("rdkit.Chem").Mol(molecule)
-    values = [_descriptor(f, mol) for _, f in require("rdkit.Chem.Descriptors").descList]
-    return np.where(np.isfinite(values), values, np.nan)
+def _descriptors(molecules: Sequence[bytes]) -> NDArray[np.float64]:
+    """All descriptors of molecules; NaN where one cannot be computed."""
+    chem, listed = require("rdkit.Chem"), require("rdkit.Chem.Descriptors").descList
+    with require("rdkit.rdBase").BlockLogs():
+        each = [[_descriptor(f, mol) for _, f in listed] for mol in map(chem.Mol, molecules)]
+    return np.where(np.isfinite(each), each, np.nan)
 
 
 def _descriptor(function: Any, mol: Any) -> float:
