@@ -94,9 +94,9 @@ class TrainConfig:
         Example:
             >>> open_ = TrainConfig(epochs=0, batch_size=0)
             >>> [(c.epochs, c.batch_size) for c in map(open_.sized, (200, 1000, 4000, 40_000))]
-            [(60, 16), (60, 50), (60, 64), (21, 128)]
+            [(60, 16), (60, 50), (60, 64), (42, 128)]
         """
-        epochs = self.epochs or max(15, min(60, round(60 * (5000 / max(graphs, 1)) ** 0.5)))
+        epochs = self.epochs or max(15, min(60, round(60 * (20_000 / max(graphs, 1)) ** 0.5)))
         batch = max(16, min(largest_batch, graphs // 20), min(128, graphs // 200))
         return replace(self, epochs=epochs, batch_size=self.batch_size or batch)
 
