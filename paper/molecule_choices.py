@@ -6,7 +6,8 @@ study behind the recipe, and the one with large sets.
     lgan table recipe
 
 The sets and splits are those of the table of molecules. Members are trained on the training part
-of every split and judged together on its validation part; test parts are not read.
+of every split and judged together on its validation part; test parts are not read. Choices are
+compared with the default before this round, whose epochs fell from 5,000 graphs on.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from benchmarks.child import call_in_child
 from benchmarks.record import json_lines
 from lgan._version import __version__
 from lgan.train.environment import typed_command
-from paper.molecule_sets import SEEDS, SETS, VALIDATION, PreparedSet
+from paper.molecule_sets import SEEDS, SETS, TRAIN, VALIDATION, PreparedSet
 
 __all__ = ["CHOICES", "MEMBERS", "SPLITS", "run"]
 
@@ -37,7 +38,7 @@ SPLITS = {
 TOLD = "lgan+morgan+rdkit2d"
 # A network of the table of molecules and what is changed of it; `longer` multiplies the epochs.
 CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
-    "default": ("lgan", {}),
+    "default before": ("lgan", {}),
     "width 128": ("lgan", {"hidden": 128}),
     "width 128, dropout 0.2": ("lgan", {"hidden": 128, "dropout": 0.2}),
     "dropout 0.2": ("lgan", {"dropout": 0.2}),
@@ -80,7 +81,11 @@ def run(folder: Path, output: Path, columns: list[str], choices: list[str], memb
 def _measure(folder: Path, column: str, choice: str, members: int) -> dict[str, Any]:
     name, split = SPLITS[column]
     model, change = CHOICES[choice]
+    data = PreparedSet.load(folder, name)
     seeds = [0] if split == "ogb" else list(SEEDS)
+    inside = sum(int((data.part(split, seed) == TRAIN).sum()) for seed in seeds) // len(seeds)
+    epochs = round(change.get("longer", 1) * max(15, min(60, round(60 * (5000 / inside) ** 0.5))))
+    change = {"epochs": epochs} | {key: change[key] for key in change if key != "longer"}
     begin = time.perf_counter()
     ran = call_in_child(
         "paper.molecule_networks:networks",
@@ -89,7 +94,6 @@ def _measure(folder: Path, column: str, choice: str, members: int) -> dict[str, 
     )  # fmt: skip
     if ran.problem:
         raise RuntimeError(f"{column}, {choice}: {ran.problem}")
-    data = PreparedSet.load(folder, name)
     task = data.union.known_task
     metric = task.metric("roc-auc" if task.classes else "rmse")
     scores = [

@@ -71,7 +71,7 @@ def networks(
         members: Models of an ensemble, each with another fold of the rest held out; one holds out
             a tenth.
         judged: The part that is predicted; members read neither it nor the test part.
-        change: Settings that differ from the recipe's; ``longer`` multiplies its epochs.
+        change: Settings that differ from the recipe's.
     """
     place = choose_device("auto")
     data = PreparedSet.load(Path(folder), name)
@@ -81,7 +81,6 @@ def networks(
         told = [data.descriptors[kind] for kind in network.told]
         union = replace(union, graph_x=torch.cat(told, 1))
     options = {**network.options, **change}
-    longer = options.pop("longer", 1)
     if code := options.get("pair_code"):
         union = replace(union, lines=union.lines.coded(code))
     union = union.to(place)
@@ -95,9 +94,6 @@ def networks(
         seen = [(part != TEST) & (part != judged) for part in parts]
         inside = sum(int(rows.sum()) for rows in seen) // len(parts)
         own = with_data_options(settings.with_seed(seed), union, graphs=inside)
-        own = replace(
-            own, training=replace(own.training, epochs=round(longer * own.training.epochs))
-        )
         build: Callable[[], nn.Module] = factory(own, union)
         captured = network_spec(network.zoo).captured
         about = own.about()

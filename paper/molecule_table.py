@@ -147,7 +147,8 @@ def _score(known: dict[Key, dict[str, Any]], key: Key) -> str:
     cell = known.get(key)
     if cell is None:
         return ""
-    return f"{fmean(cell['scores']):.3f} ± {pstdev(cell['scores']):.3f}{_mark(known, key)}"
+    spread = f" ± {pstdev(cell['scores']):.3f}" if len(cell["scores"]) > 1 else ""
+    return f"{fmean(cell['scores']):.3f}{spread}{_mark(known, key)}"
 
 
 def _mark(known: dict[Key, dict[str, Any]], key: Key) -> str:

@@ -176,7 +176,7 @@ ROUNDS = {
     2: Round("base", SUITE, CHOICES, _BAGGED.format(folds=FOLDS, members=2)),
     4: Round("recipe", SUITE, CHOICES, _BAGGED.format(folds=FOLDS, members=4)),
     molecule_choices.MEMBERS: Round(
-        "default",
+        "default before",
         molecule_choices.SPLITS,
         molecule_choices.CHOICES,
         f"{molecule_choices.MEMBERS} members trained on the training part of each split and "
@@ -383,14 +383,13 @@ def _round(rows: list[dict[str, Any]], members: int) -> list[Grid]:
             best = max(others, key=lambda choice: others[choice])
             left_out.append([name, best, f"{others[best]:+.1f}", f"{gains[best][name]:+.1f}"])
     title = f"Less error than the {base}, in percent, by choice and set"
-    return [
-        Grid(title, ["choice", *sets, "mean"], cells, notes),
-        Grid(
-            f"The choice by all other sets, and what it is worth on the set left out ({base})",
-            ["set", "chosen by the others", "gain there", "gain here"],
-            left_out,
-        ),
-    ]
+    worth = Grid(title, ["choice", *sets, "mean"], cells, notes)
+    chosen = Grid(
+        f"The choice by all other sets, and what it is worth on the set left out ({base})",
+        ["set", "chosen by the others", "gain there", "gain here"],
+        left_out,
+    )
+    return [worth, chosen] if left_out else [worth]
 
 
 def _error(metric: str, value: float) -> float:

@@ -106,7 +106,7 @@ def test_networks_never_see_a_target_of_the_test_part(sets):
 def test_a_choice_is_judged_on_the_validation_part_and_reads_no_target_of_it(sets):
     told = {"folder": str(sets), "name": "Numbers", "split": "random", "seeds": [0],
             "model": "lgan", "members": 2, "judged": VALIDATION}  # fmt: skip
-    told["change"] = {"epochs": 1, "longer": 2}
+    told["change"] = {"epochs": 2}
     first = networks(**told)
     data = PreparedSet.load(sets, "Numbers")
     part = data.parts["random", 0]
@@ -123,21 +123,24 @@ def test_a_choice_is_judged_on_the_validation_part_and_reads_no_target_of_it(set
 
 
 def test_choices_are_measured_once_each_and_shown(sets, monkeypatch, tmp_path):
+    asked = []
+
     def called(_, arguments):
-        change = {**arguments.pop("change"), "epochs": 1}
-        return ChildRun(0, 0, "", result=networks(**arguments, change=change))
+        change = arguments.pop("change")
+        asked.append(change["epochs"])
+        return ChildRun(0, 0, "", result=networks(**arguments, change={**change, "epochs": 1}))
 
     monkeypatch.setattr(molecule_choices, "call_in_child", called)
     monkeypatch.setitem(molecule_choices.SPLITS, "Numbers", ("Numbers", "random"))
     output = tmp_path / "validation.jsonl"
     for _ in range(2):
-        choices = ["default", "dropout 0.2", "twice the epochs"]
+        choices = ["default before", "dropout 0.2", "twice the epochs"]
         molecule_choices.run(sets, output, ["Numbers"], choices, molecule_choices.MEMBERS)
     rows = list(recipe_study.records(tmp_path))
     assert [row["settings"]["dropout"] for row in rows] == [0, 0.2, 0]
-    assert [row["settings"]["epochs"] for row in rows] == [1, 1, 2]
+    assert asked == [60, 60, 120]
     shown = recipe_study.recipe_grids(rows)[0]
-    assert shown.rows[0][:2] == ["default", "+0.0"]
+    assert shown.rows[0][:2] == ["default before", "+0.0"]
     assert len(shown.rows) == 3
 
 
