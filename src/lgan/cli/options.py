@@ -195,7 +195,7 @@ Epochs = Annotated[
     number(
         min=1,
         help="Number of epochs.",
-        show_default="60, fewer beyond 5,000 graphs; by the recipe",
+        show_default="60, fewer beyond 20,000 graphs; by the recipe",
     ),
 ]
 Iterations = Annotated[
