@@ -4,7 +4,7 @@ Sums over the rows of a batch, such as those of a batch normalisation, are then 
 of all processes. Alone, all of this is nothing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -76,6 +76,14 @@ def sum_in_place(x: Tensor) -> None:
     """Replace a tensor by its sum over all processes."""
     if workers() > 1:
         processes.all_reduce(x)
+
+
+def sum_later(x: Tensor) -> Callable[[], object]:
+    """Begin to replace a tensor by its sum over all processes; what is returned waits for it."""
+    if workers() == 1:
+        return lambda: None
+    waiting: Callable[[], object] = processes.all_reduce(x, async_op=True).wait
+    return waiting
 
 
 def least(number: int) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,8 +16,7 @@ from lgan import ops
 from lgan._version import __version__
 from lgan.catalogue import DATASETS
 from lgan.data.sharded_union import Graphs, ShardedUnion
-from lgan.graph import GraphBatch, GraphUnion
-from lgan.nn.dropout import Dropout
+from lgan.graph import GraphUnion
 from lgan.nn.norm import BatchNorm
 from lgan.ops import together
 from lgan.train.adam import StackedAdam
@@ -32,10 +31,9 @@ from lgan.train.objective import Objective
 from lgan.train.snapshot import Snapshot
 from lgan.train.stack import drawn_together
 from lgan.train.state import RunState
+from lgan.train.step import Step, Whole
 from lgan.train.tensor_file import checksum
 
-# Updates all models on a batch, the graphs each may see, their weights, and a factor of the rates.
-Step = Callable[..., Tensor]
 # Called after every epoch with its number (from 1) and the curves so far.
 OnEpoch = Callable[[int, Curves], None]
 
@@ -132,7 +130,7 @@ def train_together(
             f"`precision='bfloat16'` needs a GPU, got the device {device}. "
             "Train in float32, or on a GPU."
         )
-    step = partial(_step, model, optimizer, objective.to(device), half=half)
+    step = Step(model, optimizer, objective.to(device), half=half)
     windows: dict[str, Any] = {}
     if isinstance(union, ShardedUnion):
         windows = {"shard_ptr": union.shards.graph_ptr, "window": union.window}
@@ -209,25 +207,20 @@ def _run_steps(
     work, on_host = union.work_per_graph.cpu(), seen.cpu()
     own = [together.balanced_part(work[ids]) for ids in batches]
     parts = [ids[part] for ids, part in zip(batches, own, strict=True)]
-    for batch, part, ids in zip(union.batches(parts), own, batches, strict=True):
+    for number, batch in enumerate(union.batches(parts)):
         batch = batch if device == union.device else batch.to(device)
         weight = None if graph_weight is None else graph_weight[batch.ids]
         whole = None
         if together.workers() > 1:
+            ids = batches[number]
             counted = objective.counted(objective.y[ids], on_host[:, ids])
-            whole = _Whole(part.start, counted.to(device))
-        loss += step(batch, seen[:, batch.ids], weight, scale, whole)
+            whole = Whole(own[number].start, counted.to(device))
+        if number > 0:  # all of the above was done while gradients were on their way
+            step.update(scale)
+        loss += step.gradients(batch, seen[:, batch.ids], weight, whole)
+    step.update(scale)
     together.sum_in_place(loss)
     return loss / len(batches)
-
-
-class _Whole(NamedTuple):
-    """A batch that processes share: where the part of this one begins, and how many targets every
-    model sees in all of it ``[K]``.
-    """
-
-    first: int
-    counted: Tensor
 
 
 def default_metric(union: Graphs) -> str:
@@ -253,38 +246,6 @@ def _measure(
             curves.loss[k, epoch] = torch.nan
         predictions.append(test)
     return predictions
-
-
-def _step(
-    model: nn.Module,
-    optimizer: StackedAdam,
-    objective: Objective,
-    batch: GraphBatch,
-    seen: Tensor,
-    graph_weight: Tensor | None,
-    scale: Tensor,
-    whole: "_Whole | None" = None,
-    half: bool = False,
-) -> Tensor:
-    """One update of all models on the graphs that each may see ``[K, B]``; their losses ``[K]``.
-
-    Where processes share a batch this one has a part of the ``whole``, and the losses are its part
-    of them.
-    """
-    if whole is not None:
-        for module in model.modules():
-            if isinstance(module, Dropout):
-                module.first_row = whole.first
-    weight = seen.to(optimizer.value.dtype)
-    node_weight = weight[:, batch.batch] * batch.multiplicity
-    with torch.autocast(batch.ptr.device.type, torch.bfloat16, enabled=half):
-        out = model(batch.typed(weight.dtype).weighted(node_weight))
-    counted = None if whole is None else whole.counted
-    loss = objective.loss(out.to(weight.dtype), batch.y, weight, graph_weight, counted)
-    loss.sum().backward()
-    together.sum_in_place(optimizer.grad)
-    optimizer.step(scale)
-    return loss.detach()
 
 
 def _in_double(model: nn.Module, device: torch.device) -> bool:
