@@ -163,7 +163,7 @@ def test_attributes_that_are_not_finite_are_refused(tiny: RawGraphs, value: floa
     attributes = tiny.node_attributes.clone()
     attributes[2, 1] = value
     broken = tiny.nodes.with_numbers(attributes, tiny.nodes.number_names)
-    with pytest.raises(ValueError, match=r"must be finite, got .* at node 2 \(1 nodes"):
+    with pytest.raises(ValueError, match=r"must be finite, got .* in row 2 \(1 rows"):
         node_features(replace(tiny, nodes=broken), "attributes")
 
 

@@ -92,7 +92,7 @@ class Encoder:
             )
         if features == "all" and not raw.nodes.num_columns:
             features = "degree-bins"
-        nodes, known = _node_columns(raw, features), _task(raw, targets, task)
+        nodes, known = node_columns(raw, features), _task(raw, targets, task)
         check_not_targets(graph_features, () if known is None else known.targets)
         return Encoder(
             nodes=ColumnEncoder.fit(nodes, other=other),
@@ -283,7 +283,7 @@ class Encoder:
         # A source may have a column of this name; then that is what was read.
         if computed is None or computed in raw.nodes.names:
             return raw.nodes
-        return _node_columns(raw, computed, bins=len(self.nodes.vocabularies[0]))
+        return node_columns(raw, computed, bins=len(self.nodes.vocabularies[0]))
 
 
 def check_not_targets(graph_features: Sequence[str], targets: Sequence[str]) -> None:
@@ -296,7 +296,7 @@ def check_not_targets(graph_features: Sequence[str], targets: Sequence[str]) -> 
         )
 
 
-def _node_columns(raw: RawGraphs, features: str, bins: int | None = None) -> Columns:
+def node_columns(raw: RawGraphs, features: str, bins: int | None = None) -> Columns:
     """The columns of a kind of features; larger degrees than so many bins hold are in the last."""
     if features == "constant":
         return Columns(torch.zeros(raw.num_nodes, 1, dtype=torch.int32), ("constant",), (("1",),))
@@ -313,7 +313,7 @@ def _node_columns(raw: RawGraphs, features: str, bins: int | None = None) -> Col
 
 def _chosen(raw: RawGraphs, of: Literal["node", "edge"], features: str) -> Columns:
     """The columns of nodes or edges that hold categories, numbers, both, or none."""
-    columns, kind, others = raw.nodes, "features", "'all', 'degree' or 'constant'"
+    columns, kind, others = raw.nodes, "features", "'degree' or 'constant'"
     if of == "edge":
         columns, kind, others = raw.pairs, "edge features", "'all' or 'none'"
     wanted = ("labels", "attributes") if features == "all" else features.split("+")

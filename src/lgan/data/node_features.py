@@ -1,11 +1,13 @@
 """The usual features of nodes, for models that read no columns of their own."""
 
-import torch
+from dataclasses import replace
+
 from torch import Tensor
-from torch.nn import functional as F
 
 from lgan.catalogue import DATASETS, FEATURES
-from lgan.data.degrees import bin_names, bins_of, node_degrees
+from lgan.data.column_encoder import ColumnEncoder
+from lgan.data.columns import Columns
+from lgan.data.encoder import node_columns
 from lgan.data.raw import RawGraphs
 
 
@@ -28,25 +30,9 @@ def node_features(raw: RawGraphs, features: str) -> tuple[Tensor, int]:
         >>> x.unique().tolist(), num_features
         ([4], 5)
     """
-    match features:
-        case "labels":
-            return _labels(raw), len(raw.nodes.vocabularies[0])
-        case "degree" | "degree-bins":
-            degree = node_degrees(raw)
-            degree = degree if features == "degree" else bins_of(degree)
-            return degree, int(degree.max()) + 1 if len(degree) else 1
-        case "constant":
-            return torch.zeros(raw.num_nodes, dtype=torch.int64), 1
-        case "attributes":
-            x = _attributes(raw)
-        case "labels+attributes":
-            one_hot = F.one_hot(_labels(raw), len(raw.nodes.vocabularies[0])).float()
-            x = torch.cat([one_hot, _attributes(raw)], dim=1)
-        case _:
-            raise ValueError(
-                f"`features` must be one of {', '.join(FEATURES)}, got {features!r}. Choose one."
-            )
-    return x, x.shape[1]
+    columns = _columns(raw, features)
+    encoder = ColumnEncoder.fit(columns, other=False)
+    return encoder.encode(columns, f"nodes of {raw.name}"), encoder.width
 
 
 def feature_names(raw: RawGraphs, features: str) -> tuple[str, ...]:
@@ -60,43 +46,27 @@ def feature_names(raw: RawGraphs, features: str) -> tuple[str, ...]:
         >>> feature_names(load_raw("csl"), "labels")
         ('csl label 0',)
     """
-    _, size = node_features(raw, features)
     if features == "constant":
         return ("constant",)
-    if features == "degree":
-        return tuple(f"degree {value}" for value in range(size))
-    if features == "degree-bins":
-        return tuple(f"degree {name}" for name in bin_names(size))
-    columns: list[str] = []
-    if "labels" in features:
-        columns += [f"{raw.nodes.names[0]} {word}" for word in raw.nodes.vocabularies[0]]
-    if "attributes" in features:
-        columns += raw.nodes.number_names
+    columns = _columns(raw, features)
+    words = columns.vocabularies[0] if columns.names else ()
+    if features in ("degree", "degree-bins"):
+        return tuple(f"degree {word}" for word in words)
     prefix = f"{raw.name} " if raw.name in DATASETS else ""
-    return tuple(prefix + column for column in columns)
+    labels = (f"{columns.names[0]} {word}" for word in words)
+    return tuple(prefix + column for column in (*labels, *columns.number_names))
 
 
-def _labels(raw: RawGraphs) -> Tensor:
-    if raw.node_labels is None:
+def _columns(raw: RawGraphs, features: str) -> Columns:
+    """The columns of a kind of features; of several labels the first."""
+    if features not in FEATURES:
         raise ValueError(
-            f"The features 'labels' need node labels, got a set ({raw.name}) without. "
-            "Choose 'degree' or 'constant'."
+            f"`features` must be one of {', '.join(FEATURES)}, got {features!r}. Choose one."
         )
-    return raw.node_labels
-
-
-def _attributes(raw: RawGraphs) -> Tensor:
-    if raw.node_attributes is None:
-        raise ValueError(
-            f"The features 'attributes' need node attributes, got a set ({raw.name}) without. "
-            "Choose 'labels', 'degree' or 'constant'."
-        )
-    wrong = ~raw.node_attributes.isfinite().all(dim=1)
-    if bool(wrong.any()):
-        node = int(wrong.nonzero()[0])
-        raise ValueError(
-            f"The node attributes of {raw.name} must be finite, got "
-            f"{raw.node_attributes[node].tolist()[:8]} at node {node} ({int(wrong.sum())} nodes in "
-            "all). Repair them, or choose 'labels' or 'degree'."
-        )
-    return raw.node_attributes
+    columns = node_columns(raw, features)
+    return replace(
+        columns,
+        categories=columns.categories[:, :1],
+        names=columns.names[:1],
+        vocabularies=columns.vocabularies[:1],
+    )
