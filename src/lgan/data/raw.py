@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from lgan.data.columns import Columns
+from lgan.graph.checks import check_pairs
 from lgan.graph.segments import concat_ranges, lengths_to_ptr
 from lgan.task import Kind, Task
 
@@ -85,7 +86,8 @@ class RawGraphs:
                 f"`node_ptr` of {self.name} must begin with 0 and never decrease, got "
                 f"{self.node_ptr[:8].tolist()}. Pass the cumulative number of nodes per graph."
             )
-        self._check_pairs()
+        check_pairs(self.pair_index, self.num_nodes)
+        self._check_within_graphs()
         if self.nodes is _NO_COLUMNS:
             object.__setattr__(self, "nodes", Columns.empty(self.num_nodes))
         if self.pairs is _NO_COLUMNS:
@@ -295,22 +297,8 @@ class RawGraphs:
             digest.update(array.reshape(-1).view(np.uint8).data)
         return digest.hexdigest()
 
-    def _check_pairs(self) -> None:
-        if self.num_pairs == 0:
-            return
+    def _check_within_graphs(self) -> None:
         u, v = self.pair_index
-        if int(u.min()) < 0 or int(v.max()) >= self.num_nodes or not bool((u < v).all()):
-            raise ValueError(
-                f"`pair_index` of {self.name} must hold pairs u < v of node ids from 0 to "
-                f"{self.num_nodes - 1}, got ids from {int(self.pair_index.min())} to "
-                f"{int(self.pair_index.max())}. List every undirected edge once, without loops."
-            )
-        key = u * self.num_nodes + v
-        if not bool((key[1:] > key[:-1]).all()):
-            raise ValueError(
-                f"`pair_index` of {self.name} must be sorted lexicographically and free of "
-                "duplicates, got another order. Sort the columns by their first, then second id."
-            )
         end = torch.repeat_interleave(self.node_ptr[1:], self.node_ptr.diff())  # [N]
         across = (v >= end[u]).nonzero()
         if len(across):
