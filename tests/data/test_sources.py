@@ -115,7 +115,7 @@ def test_molecules_are_read_from_tables_and_lists(tmp_path: Path) -> None:
         assert load(table, targets="active", root=tmp_path).y.tolist() == [1, 0, 1]
     columns = {"smiles": ["CCO", "CCN"], "active": [1, 0]}
     assert load_raw(columns, root=tmp_path).targets == {"active": [1, 0]}
-    with pytest.raises(ValueError, match=r"'active' must have a value for each of 2 molecules"):
+    with pytest.raises(ValueError, match=r"\['active'\]` must have a value for each of 2 graphs"):
         load_raw(["CCO", "CCN"], targets={"active": [1]})
     with pytest.raises(ValueError, match=r"Pass their values"):
         load_raw(["CCO", "CCN"], targets=["active"])

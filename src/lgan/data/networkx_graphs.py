@@ -26,7 +26,6 @@ def from_networkx(
     columns: Sequence[str] = (),
     symmetrise: bool = False,
     directed: bool = False,
-    name: str = "graphs",
     progress: Callable[[float], None] | None = None,
 ) -> RawGraphs:
     """Graphs of networkx with their attributes as features and targets.
@@ -44,7 +43,6 @@ def from_networkx(
         symmetrise: Read directed graphs, and graphs with several edges between two nodes, as
             undirected ones; features that differ become their mean, or the smallest category.
         directed: Keep the direction of arcs, for a model that reads it.
-        name: The name of the set.
         progress: Called with the fraction done.
 
     Example:
@@ -94,7 +92,7 @@ def from_networkx(
     told = [graph.graph for graph in graphs]
     wanted = targets if targets is not None else _known([TARGET], told)
     return RawGraphs(
-        name=name,
+        name="graphs",
         node_ptr=torch.tensor([0, *np.cumsum(sizes).tolist()]),
         pair_index=torch.from_numpy(pair_index),
         nodes=_columns(nodes, node_features, "the nodes"),

@@ -21,7 +21,6 @@ def from_pyg(
     targets: Sequence[str] | None = None,
     symmetrise: bool = False,
     directed: bool = False,
-    name: str = "graphs",
 ) -> RawGraphs:
     """A list of PyG ``Data`` (or a PyG data set).
 
@@ -35,7 +34,6 @@ def from_pyg(
         symmetrise: Read directed graphs as undirected ones, and take the mean, or the smallest
             category, where the two directions of an edge differ.
         directed: Keep the direction of arcs, for a model that reads it.
-        name: The name of the set.
 
     Example:
         >>> from torch_geometric.data import Data
@@ -82,7 +80,7 @@ def from_pyg(
             stacklevel=2,
         )
     return RawGraphs(
-        name=name,
+        name="graphs",
         node_ptr=node_ptr,
         pair_index=torch.from_numpy(pair_index),
         nodes=_columns([g.x for g in graphs], sizes, "x"),

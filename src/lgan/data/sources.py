@@ -144,12 +144,6 @@ class _Reading:
             return None
         return [self.targets] if isinstance(self.targets, str) else list(self.targets)
 
-    @property
-    def target_values(self) -> dict[str, Sequence[Any]]:
-        """The values of the targets by name, where they were given."""
-        given = self.targets if isinstance(self.targets, Mapping) else {}
-        return {name: list(values) for name, values in given.items()}  # a Series goes by labels
-
     def told(self, total: int) -> Callable[[int], None] | None:
         """A callback that takes the number of rows done."""
         tell = self.progress
@@ -194,7 +188,7 @@ def _from_file(path: Path, how: _Reading) -> RawGraphs:
     if is_table(path):
         return _table(path, how)
     if is_graph_file(path):
-        return _networkx(read_graph_file(path), path.name, how)
+        return replace(_from_list(read_graph_file(path), how), name=path.name)
     raise ValueError(
         "Expected a table of molecules (.csv, .tsv, .parquet, .smi, .sdf), a TU archive or folder, "
         f"or graphs ({', '.join(GRAPH_SUFFIXES)}), got {path}. Rename or convert it."
@@ -225,7 +219,7 @@ def _table(source: Any, how: _Reading) -> RawGraphs:
     from lgan.data.molecule_tables import read_molecule_table, table_columns
     from lgan.data.tables import open_table
 
-    if how.target_values:
+    if isinstance(how.targets, Mapping) and how.targets:
         raise TypeError(
             "`targets` of a table must be names of its columns, got values. Add them as columns."
         )
@@ -254,7 +248,7 @@ def is_one_graph(source: Any) -> bool:
 
 
 def _from_list(source: Any, how: _Reading) -> RawGraphs:
-    """The graphs of a list, by what its first entry is."""
+    """The graphs of a list, with the values of targets and columns that were given beside it."""
     if is_one_graph(source):
         raise TypeError(
             f"Expected a list of graphs, got one {type(source).__name__}. Pass a list of one, "
@@ -268,29 +262,41 @@ def _from_list(source: Any, how: _Reading) -> RawGraphs:
     if len(source) == 0:
         raise ValueError("Expected at least one graph, got an empty list.")
     entries = [None if _absent(entry) else entry for entry in source]
+    given = {
+        what: {name: list(values) for name, values in columns.items()}  # a Series goes by labels
+        for what, columns in (("targets", how.targets), ("columns", how.columns))
+        if isinstance(columns, Mapping) and columns
+    }
+    for what, columns in given.items():
+        for name, values in columns.items():
+            if len(values) != len(entries):
+                raise ValueError(
+                    f"`{what}[{name!r}]` must have a value for each of {len(entries)} graphs, got "
+                    f"{len(values)}. Put None where there is none."
+                )
+    nothing: dict[str, Any] = dict.fromkeys(given, ())
+    raw = _graphs(entries, replace(how, **nothing))
+    kept: dict[str, Any] = {
+        what: {name: [values[row] for row in raw.rows.tolist()] for name, values in columns.items()}
+        for what, columns in given.items()
+    }
+    return replace(raw, **kept) if kept else raw
+
+
+def _graphs(entries: list[Any], how: _Reading) -> RawGraphs:
+    """The graphs of a list, by what its first entry is."""
     first = next((entry for entry in entries if entry is not None), None)
     package = type(first).__module__.split(".")[0]
-    if isinstance(how.columns, Mapping):
-        values = {name: list(column) for name, column in how.columns.items()}
-        for name, column in values.items():
-            if len(column) != len(entries):
-                raise ValueError(
-                    f"The column {name!r} must have a value for each of {len(entries)} graphs, got "
-                    f"{len(column)}. Put None where there is none."
-                )
-        raw = _from_list(entries, replace(how, columns=()))
-        kept = {name: [own[row] for row in raw.rows.tolist()] for name, own in values.items()}
-        return replace(raw, columns=kept)
     if first is None or isinstance(first, str) or package == "rdkit":
         return _molecules(entries, how)
     if hasattr(first, "adj"):
-        return _networkx(entries, "graphs", how)
+        return _networkx(entries, how)
     if package == "torch_geometric":
         from lgan.data.pyg import from_pyg
 
-        names = [] if how.target_values else how.target_names
-        raw = from_pyg(entries, targets=names, symmetrise=how.symmetrise, directed=how.directed)
-        return raw.with_targets(how.target_values) if how.target_values else raw
+        return from_pyg(
+            entries, targets=how.target_names, symmetrise=how.symmetrise, directed=how.directed
+        )
     raise TypeError(
         "Expected a list of SMILES, RDKit molecules, PyG `Data` or networkx graphs, got one of "
         f"{type(first).__name__}. Convert its entries."
@@ -315,31 +321,21 @@ def _molecules(structures: list[Any], how: _Reading) -> RawGraphs:
             f"A list of molecules has no columns, got the targets {how.target_names}. Pass their "
             "values: `targets={name: values}`."
         )
-    for name, column in how.target_values.items():
-        if len(column) != len(structures):
-            raise ValueError(
-                f"The target {name!r} must have a value for each of {len(structures)} molecules, "
-                f"got {len(column)}. Put None where there is none."
-            )
     read = featurise_molecules(structures, how.molecules, progress=how.told(len(structures)))
-    rows = read.rows.tolist()
-    values = {name: [column[row] for row in rows] for name, column in how.target_values.items()}
-    own = [structures[row] for row in rows]
-    return molecule_graphs(read, how.molecules, targets=values, structures=own)
+    own = [structures[row] for row in read.rows.tolist()]
+    return molecule_graphs(read, how.molecules, structures=own)
 
 
-def _networkx(graphs: list[Any], name: str, how: _Reading) -> RawGraphs:
+def _networkx(graphs: list[Any], how: _Reading) -> RawGraphs:
     from lgan.data.networkx_graphs import from_networkx
 
-    raw = from_networkx(
+    return from_networkx(
         graphs,
         node_features=how.node_features,
         edge_features=how.edge_features,
-        targets=[] if how.target_values else how.target_names,
+        targets=how.target_names,
         columns=tuple(how.columns),
         symmetrise=how.symmetrise,
         directed=how.directed,
-        name=name,
         progress=how.progress,
     )
-    return raw.with_targets(how.target_values) if how.target_values else raw
