@@ -31,7 +31,6 @@ class Molecules:
     Atoms are in the order of their SMILES. Salts and mixtures are graphs of several components.
 
     Attributes:
-        num_rows: Rows that were given, readable or not.
         rows: The row of every graph ``[G]``.
         errors: Row and reason of every molecule that could not be read.
         smiles: The canonical isomeric SMILES of every graph; equal for equal molecules.
@@ -43,7 +42,6 @@ class Molecules:
         bond_table: The distinct bonds, as integers by `BOND_FEATURES` ``[V, 4]``.
     """
 
-    num_rows: int
     rows: NDArray[np.int64]
     errors: tuple[tuple[int, str], ...]
     smiles: tuple[str, ...]
@@ -144,7 +142,6 @@ def _union(chunks: Sequence[FeaturisedChunk], lengths: Sequence[int]) -> Molecul
     atom_table, atoms = _distinct(whole.atom_table, whole.atoms)
     bond_table, bonds = _distinct(whole.bond_table, whole.bonds)
     return Molecules(
-        num_rows=sum(lengths),
         rows=whole.rows.astype(np.int64),
         errors=tuple(whole.errors),
         smiles=tuple(whole.smiles),
@@ -185,17 +182,15 @@ def _save(path: Path, molecules: Molecules) -> None:
     tensors = {name: torch.from_numpy(getattr(molecules, name)) for name in ARRAYS}
     text = np.frombuffer("\n".join(molecules.smiles).encode(), dtype=np.uint8)
     tensors["smiles"] = torch.from_numpy(text.copy())
-    told = {"num_rows": molecules.num_rows, "errors": molecules.errors}
-    save_tensors(path, tensors, {"molecules": json.dumps(told)})
+    save_tensors(path, tensors, {"molecules": json.dumps({"errors": molecules.errors})})
 
 
 def _load(path: Path) -> Molecules:
     tensors, metadata = load_tensors(path)
-    told = json.loads(metadata["molecules"])
+    errors = json.loads(metadata["molecules"])["errors"]
     smiles = tensors["smiles"].numpy().tobytes().decode()
     return Molecules(
-        num_rows=told["num_rows"],
-        errors=tuple((row, reason) for row, reason in told["errors"]),
+        errors=tuple((row, reason) for row, reason in errors),
         smiles=tuple(smiles.split("\n")) if len(tensors["rows"]) else (),
         **{name: tensors[name].numpy() for name in ARRAYS},
     )
