@@ -81,11 +81,9 @@ def test_brics_cuts_an_ester_of_a_ring():
 
 
 def test_an_unknown_kind_is_refused():
-    with pytest.raises(
-        ValueError, match="must be one of edges, triangles, twins, communities, got"
-    ):
+    with pytest.raises(ValueError, match=r"'rings'.* edges, triangles, twins, communities"):
         graph_fragments(PAW, 4, "rings")
-    with pytest.raises(ValueError, match=f"must be one of {', '.join(MOLECULE_FRAGMENTS)}, got"):
+    with pytest.raises(ValueError, match=f"'edges'.* {', '.join(MOLECULE_FRAGMENTS)}"):
         molecule_fragments(Chem.MolFromSmiles("C"), "edges")
 
 

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lgan.catalogue import EDGE_FEATURES
+from lgan.catalogue import EDGE_FEATURES, known
 from lgan.data.column_encoder import ColumnEncoder
 from lgan.data.columns import Columns
 from lgan.data.degrees import bin_names, bins_of, node_degrees
@@ -81,23 +81,16 @@ class Encoder:
             task: The kind of task, where the values would suggest another.
             other: Keep a column for values that are not here; the published sets have none.
         """
-        if features not in FEATURES:
-            raise ValueError(
-                f"`features` must be one of {', '.join(FEATURES)}, got {features!r}. Choose one."
-            )
-        if edge_features not in EDGE_FEATURES:
-            raise ValueError(
-                f"`edge_features` must be one of {', '.join(EDGE_FEATURES)}, got "
-                f"{edge_features!r}. Choose one."
-            )
+        known(features, FEATURES, "kind of features")
+        known(edge_features, EDGE_FEATURES, "kind of edge features")
         if features == "all" and not raw.nodes.num_columns:
             features = "degree-bins"
-        nodes, known = node_columns(raw, features), _task(raw, targets, task)
-        check_not_targets(graph_features, () if known is None else known.targets)
+        nodes, asked = node_columns(raw, features), _task(raw, targets, task)
+        check_not_targets(graph_features, () if asked is None else asked.targets)
         return Encoder(
             nodes=ColumnEncoder.fit(nodes, other=other),
             pairs=ColumnEncoder.fit(_chosen(raw, "edge", edge_features), other=other),
-            task=known,
+            task=asked,
             featuriser=raw.featuriser,
             directed=raw.direction is not None,
             graphs=GraphFeatures.fit(raw, graph_features) if graph_features else None,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from lgan.catalogue import DATASETS, FEATURES
+from lgan.catalogue import DATASETS, FEATURES, known
 from lgan.data.column_encoder import ColumnEncoder
 from lgan.data.columns import Columns
 from lgan.data.encoder import node_columns
@@ -59,11 +59,7 @@ def feature_names(raw: RawGraphs, features: str) -> tuple[str, ...]:
 
 def _columns(raw: RawGraphs, features: str) -> Columns:
     """The columns of a kind of features; of several labels the first."""
-    if features not in FEATURES:
-        raise ValueError(
-            f"`features` must be one of {', '.join(FEATURES)}, got {features!r}. Choose one."
-        )
-    columns = node_columns(raw, features)
+    columns = node_columns(raw, known(features, FEATURES, "kind of features"))
     return replace(
         columns,
         categories=columns.categories[:, :1],

@@ -8,6 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from lgan._optional import require
+from lgan.catalogue import known
 from lgan.graph import triangles
 from lgan.graph.twins import twin_classes
 
@@ -44,8 +45,8 @@ def graph_fragments(pair_index: Tensor, num_nodes: int, kind: str) -> tuple[Frag
         >>> [part.name for part in graph_fragments(paw, 4, "twins")]
         ['0-1', '2', '3']
     """
-    found: tuple[Fragment, ...] = _one_of(kind, FRAGMENTS)(pair_index.long().cpu(), num_nodes)
-    return found
+    find = FRAGMENTS[known(kind, FRAGMENTS, "kind of fragments")]
+    return find(pair_index.long().cpu(), num_nodes)
 
 
 def molecule_fragments(mol: Any, kind: str = "groups") -> tuple[Fragment, ...]:
@@ -62,15 +63,9 @@ def molecule_fragments(mol: Any, kind: str = "groups") -> tuple[Fragment, ...]:
         >>> [part.name for part in molecule_fragments(Chem.MolFromSmiles("CCc1ccccc1C(=O)O"))]
         ['O=CO', 'c1ccccc1', 'CC']
     """
-    parts = _one_of(kind, MOLECULE_FRAGMENTS)(mol)
+    find = MOLECULE_FRAGMENTS[known(kind, MOLECULE_FRAGMENTS, "kind of fragments")]
     smiles = require("rdkit.Chem").MolFragmentToSmiles
-    return tuple(Fragment(smiles(mol, list(part)), tuple(sorted(part))) for part in parts)
-
-
-def _one_of(kind: str, table: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
-    if kind not in table:
-        raise ValueError(f"`kind` must be one of {', '.join(table)}, got {kind!r}.")
-    return table[kind]
+    return tuple(Fragment(smiles(mol, list(part)), tuple(sorted(part))) for part in find(mol))
 
 
 def _edges(pair_index: Tensor, num_nodes: int) -> tuple[Fragment, ...]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+from lgan.catalogue import known
 from lgan.wl.folklore import k_fwl, k_fwl_sets
 from lgan.wl.graphs import LabelledGraphs
 from lgan.wl.lgan_wl import code_wl, edge_triangles_wl, lgan_wl, linear_wl, nested_wl
@@ -270,7 +271,5 @@ TESTS: dict[str, RefinementSpec] = {row.name: row for row in _ROWS}
 
 
 def refinement_spec(test: str) -> RefinementSpec:
-    """The row of a test, or an error that lists the names."""
-    if test not in TESTS:
-        raise ValueError(f"`test` must be one of {', '.join(TESTS)}, got {test!r}.")
-    return TESTS[test]
+    """The row of a test, or an error that names the nearest."""
+    return TESTS[known(test, TESTS, "test")]
