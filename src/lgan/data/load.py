@@ -40,13 +40,14 @@ class UnionOptions:
     graph_features: tuple[str, ...] = ()
     unlabelled_code: str | None = None  # the pair code where nodes tell no more than their degree
 
-    def key(self, name: str, file: Path | None = None, asked: str = "") -> str:
-        """The name of the cache of a set with these options."""
+    def cache(self, root: str | Path, name: str, file: Path | None = None, asked: str = "") -> Path:
+        """Where the cache of a set with these options is."""
         lift = None if self.lift is None else self.lift.key
         known: dict[str, Any] = {**vars(self), "lift": lift, "asked": asked}
         if file is not None:  # no checksum is known of it
             known["file"] = [str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns]
-        return cache_key(name, known, source_digest(*COMPUTED_BY))
+        key = cache_key(name, known, source_digest(*COMPUTED_BY))
+        return Path(root) / "prepared" / f"{key}.safetensors"
 
 
 def load(
@@ -110,7 +111,6 @@ def load(
     if is_shards(source):
         shards = Shards.open(source)
         return _of_shards(shards, told, targets, task, features, edge_features, pair_code)
-    progress = progress or (lambda _: None)
     columns = tuple(name for name in told if name not in COMPUTED)
     given = {"targets": targets, "task": task, **reading}
     if columns:
@@ -185,7 +185,7 @@ def cached_union(
         for name, value in given.items()
         if value is not None
     }
-    path = _path(cached[0], options, root, cached[1], repr(sorted(said.items())) if said else "")
+    path = options.cache(root, *cached, repr(sorted(said.items())) if said else "")
     if not path.exists():
         with locked(path):
             if not path.exists():  # another process may have made it while this one waited
@@ -270,7 +270,7 @@ def prepared_path(
     """Where the cache of a registered data set with these options is."""
     features = features or DATASETS[name].features
     options = UnionOptions(features, edge_features, compress, triangles, pair_code, lift)
-    return _path(name, options, root)
+    return options.cache(root, name)
 
 
 def _name_and_file(
@@ -285,12 +285,6 @@ def _name_and_file(
     if name in DATASETS:  # of which the content is checked
         return None if DATASETS[name].kind == "synthetic" else (name, None)
     return name, fetch(name, root=root, mirror=mirror)
-
-
-def _path(
-    name: str, options: UnionOptions, root: str | Path, file: Path | None = None, asked: str = ""
-) -> Path:
-    return Path(root) / "prepared" / f"{options.key(name, file, asked)}.safetensors"
 
 
 def _usual(source: Any) -> tuple[str, str]:
