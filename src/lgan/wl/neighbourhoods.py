@@ -135,7 +135,8 @@ class Neighbourhoods:
         """What the common neighbours of a pair are, for the sources of :attr:`neighbours`."""
         if self.graphs.labelled_edges:
             return intern_multisets(self.third_rows, self.thirds(colour))
-        return np.tile(intern_multisets(self.common, self.at_common(colour)), 2)
+        sources = np.concatenate([colour, self.near(colour)]) if self._merged else colour
+        return np.tile(intern_multisets(self.common, sources), 2)
 
     def _with_edges(self, seen: Colours, label: Colours) -> Colours:
         return intern_tuples(seen, label) if self.graphs.labelled_edges else seen
@@ -143,9 +144,3 @@ class Neighbourhoods:
     def near(self, colour: Colours) -> Colours:
         """The colour of the node that sees, for the sources of :attr:`neighbours` ``[2 P]``."""
         return colour[self.graphs.pairs.reshape(-1)]
-
-    def at_common(self, colour: Colours) -> Colours:
-        """The colour of every source of :attr:`common`."""
-        if not self._merged:
-            return colour
-        return np.concatenate([colour, colour[self.graphs.pairs.reshape(-1)]])
