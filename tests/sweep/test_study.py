@@ -104,7 +104,9 @@ def test_proposals_depend_on_seed_and_history_alone(head, tmp_path, sampler):
 
 
 def test_an_unknown_sampler_is_refused(head, tmp_path):
-    with pytest.raises(ValueError, match=r"Expected one of random, grid, tpe, got 'magic'"):
+    with pytest.raises(
+        ValueError, match=r"Unknown sampler 'magic'\. Choose one of: random, grid, tpe"
+    ):
         Study(tmp_path / "a.json", head(sampler="magic"))
 
 

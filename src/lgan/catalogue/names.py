@@ -28,7 +28,7 @@ def known(name: str, names: Iterable[str], what: str) -> str:
     if name in names:
         return name
     by_lower = {each.lower(): each for each in names}
-    close = get_close_matches(name.lower(), by_lower, n=1)
+    close = get_close_matches(str(name).lower(), by_lower, n=1)
     hint = f" Did you mean {by_lower[close[0]]}?" if close else ""
     raise ValueError(f"Unknown {what} {name!r}.{hint} Choose one of: {', '.join(names)}.")
 

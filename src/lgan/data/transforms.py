@@ -7,10 +7,11 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
+from lgan.catalogue import known
 from lgan.graph import EdgeFeatures, EgoLines, undirected_pairs, validate_edge_index
 from lgan.graph.edge_features import EdgeReduce, check_finite, pair_attr, pair_direction
 from lgan.graph.ego_lines import FIELDS
-from lgan.graph.pair_codes import check_level
+from lgan.graph.pair_codes import LEVELS
 
 # The fields that the transform adds.
 ADDED = (*FIELDS, "pair_code", "pair_attr", "pair_direction")
@@ -55,7 +56,7 @@ class EgoLineGraph(BaseTransform):  # type: ignore[misc]
         reduce: EdgeReduce | None = None,
         directed: bool = False,
     ) -> None:
-        check_level(pair_code)
+        known(pair_code, LEVELS, "pair code")
         self.compress = compress
         self.pair_code = pair_code
         self.edge_attr = edge_attr
@@ -120,8 +121,8 @@ class EgoLineGraph(BaseTransform):  # type: ignore[misc]
 
     def _refuse_other_fields(self, data: Data, num_nodes: int) -> None:
         for name, value in data:
-            known = name in ("x", "edge_index", "edge_attr", "y", "num_nodes", *ADDED)
-            if known or not isinstance(value, Tensor) or value.dim() == 0:
+            ours = name in ("x", "edge_index", "edge_attr", "y", "num_nodes", *ADDED)
+            if ours or not isinstance(value, Tensor) or value.dim() == 0:
                 continue
             if data.is_node_attr(name) or data.is_edge_attr(name):
                 raise ValueError(

@@ -23,6 +23,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from lgan.catalogue import known
 from lgan.graph.checks import check_pairs
 from lgan.graph.edges import check_integers
 from lgan.graph.expansion import expand_classes
@@ -75,7 +76,7 @@ def pair_codes(
         >>> pair_codes(k4, 4, "full")[0].tolist()  # 2 triangles, 2 cycles, each in the one K4
         [2, 2, 2, 2]
     """
-    check_level(level)
+    known(level, LEVELS, "pair code")
     check_pairs(pair_index, num_nodes, loops=True)
     if multiplicity is not None:
         check_integers("multiplicity", multiplicity, (num_nodes,), remedy="Count every node once.")
@@ -89,12 +90,6 @@ def pair_codes(
     return _apart(pair_index, level, k.long())
 
 
-def check_level(level: str) -> None:
-    """Raise an error unless this is the name of a level."""
-    if level not in LEVELS:
-        raise ValueError(f"The pair code must be one of {', '.join(LEVELS)}, got {level!r}.")
-
-
 def code_channels(level: str) -> int:
     """Numbers a network reads of every pair.
 
@@ -102,8 +97,8 @@ def code_channels(level: str) -> int:
         >>> code_channels("full")
         4
     """
-    check_level(level)
-    return sum(COLOUR_BITS if name == "C" else 1 for name in LEVELS[level])
+    names = LEVELS[known(level, LEVELS, "pair code")]
+    return sum(COLOUR_BITS if name == "C" else 1 for name in names)
 
 
 def code_features(codes: Tensor, level: str) -> Tensor:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lgan._optional import require
+from lgan.catalogue import known
 from lgan.sweep.record import Head, SweepRecord
 from lgan.sweep.space import points, shape_of
 from lgan.sweep.trial import Outcome, Trial
@@ -36,8 +37,7 @@ class Study:
     def __init__(
         self, path: Path | str, head: Head, environment: dict[str, Any] | None = None
     ) -> None:
-        if head.sampler not in SAMPLERS:
-            raise ValueError(f"Expected one of {', '.join(SAMPLERS)}, got {head.sampler!r}.")
+        known(head.sampler, SAMPLERS, "sampler")
         self.path, self.head = Path(path), head
         self._environment = environment or {}
         self._trials: dict[int, Trial] = {}
