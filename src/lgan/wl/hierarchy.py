@@ -16,32 +16,11 @@ from lgan.wl.small_graphs import connected_graphs, places, union
 
 SMALL_TESTS = ("1-wl", "2-wl", "lgan", "lgan-res", "lgan-linear", "edge-t", "nest", "code", "2-fwl")
 BREC_TESTS = (
-    "1-wl",
-    "2-wl",
-    "2-wl-set",
-    "1-wl-triangles",
-    "lgan",
-    "lgan-res",
-    "lgan-linear",
-    "lgan-2-hop",
-    "edge-t",
-    "nest",
-    "2-fwl-1",
-    "ego-1-wl",
-    "edge-tq",
-    "lgan-line-edges",
-    "2-fwl-2",
-    "ego-2-1-wl",
-    "nest-k4",
-    "2-fwl-3",
-    "2-fwl",
-    "code",
-    "ego-2-nest",
-    "code-claws",
-    "code-rings",
-    "code-local",
+    "1-wl", "2-wl", "2-wl-set", "1-wl-triangles", "lgan", "lgan-res", "lgan-linear", "lgan-2-hop",
+    "edge-t", "nest", "2-fwl-1", "ego-1-wl", "edge-tq", "lgan-line-edges", "2-fwl-2", "ego-2-1-wl",
+    "nest-k4", "2-fwl-3", "2-fwl", "code", "ego-2-nest", "code-claws", "code-rings", "code-local",
     "code-folklore",
-)
+)  # fmt: skip
 
 # Graphs refined together; more cost memory and save little.
 GROUP = 1 << 14
