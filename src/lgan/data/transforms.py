@@ -131,9 +131,7 @@ class EgoLineGraph(BaseTransform):  # type: ignore[misc]
                 )
 
     def __repr__(self) -> str:
-        options = f"compress={self.compress}, pair_code={self.pair_code!r}"
-        options += f", edge_attr={self.edge_attr}, reduce={self.reduce!r}"
-        options += f", directed={self.directed}"
+        options = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
         return f"{type(self).__name__}({options})"
 
 
