@@ -1,4 +1,5 @@
 import pickle
+import warnings
 
 import networkx as nx
 import numpy as np
@@ -102,6 +103,17 @@ def test_a_column_of_probabilities_belongs_to_its_class():
     assert list(model.classes_) == ["active", "inactive"]
     assert model.score(SMILES, y) == accuracy_score(y, model.predict(SMILES)) > 0.8
     assert cross_val_score(model, SMILES, y, cv=2, scoring="roc_auc").mean() > 0.6
+
+
+def test_values_that_training_never_saw_are_told_once(classes, numbers):
+    calls = [classes.predict, classes.predict_proba, classes.predict_set, classes.explain,
+             numbers.predict, numbers.predict_std, numbers.predict_interval]  # fmt: skip
+    for call in calls:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            call(["CCO", "C[Si](C)(C)O[Si](C)(C)C"])
+        [one] = told
+        assert "not trained on: node element Si (2)" in str(one.message)
 
 
 def test_missing_labels_are_left_out():

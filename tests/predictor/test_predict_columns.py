@@ -11,6 +11,7 @@ from lgan.cli.app import app
 from small_estimators import NUMBERS, SMILES, regressor
 
 pytest.importorskip("rdkit", reason="molecules need rdkit")
+pytestmark = pytest.mark.filterwarnings("ignore:values the model was not trained on")
 ASKED = ["CCO", "C1CC", "FC(F)(F)S(=O)(=O)I"]
 
 

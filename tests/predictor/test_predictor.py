@@ -1,4 +1,5 @@
 import json
+import warnings
 
 import networkx as nx
 import numpy as np
@@ -75,9 +76,24 @@ def test_embeddings_are_what_the_last_layer_reads(binary):
 
 
 def test_an_unseen_element_has_a_column_of_its_own(binary):
-    assert np.isfinite(binary.predict_proba(["C[Si](C)C"])).all()
     raw = binary.read(["C[Si](C)C"])
     assert binary.encoder.unseen(raw)["node element"] == {"Si": 1}
+    with pytest.warns(UserWarning, match="not trained on"):
+        assert np.isfinite(binary.predict_proba(["C[Si](C)C"])).all()
+
+
+ANSWERS = ("predict", "predict_proba", "predict_set", "embed", "nearest", "unlike", "explain")
+
+
+@pytest.mark.parametrize("asked", ANSWERS)
+def test_values_that_training_never_saw_are_told_once(asked, binary):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        getattr(binary, asked)(["C[Si](C)C", "CCO", "C[SiH2]C"])
+    [one] = told
+    assert one.category is UserWarning
+    message = str(one.message)
+    assert message.startswith("values the model was not trained on: node element Si (2)")
 
 
 def test_the_model_knows_which_molecules_it_was_trained_on(binary):

@@ -56,7 +56,7 @@ class Page:
         self.static = StaticFiles.of(files("lgan.app") / "static")
         self.about = about_model(predictor, limits)
         if self.about["molecules"]:  # so that nobody waits while loops are compiled
-            self.model.submit(lambda: predictor.predict(["CCO"]))
+            self.model.submit(lambda: predictor.answers(predictor.read(["CCO"])))
 
     def routes(self) -> list[Route]:
         """All that can be asked."""

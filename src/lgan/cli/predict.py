@@ -239,11 +239,9 @@ def _show(
     if found.failed:
         note(f"{found.failed:,} of {found.count:,} rows have no prediction; `error` says why.")
     if found.unseen:
-        told = [
-            f"{column} " + ", ".join(f"{word} ({count:,})" for word, count in words.most_common())
-            for column, words in found.unseen.items()
-        ]
-        note("values the model was not trained on: " + "; ".join(told))
+        from lgan.data.encoder import unseen_words
+
+        note(unseen_words(found.unseen))
     if output is not None:
         note(f"{found.count:,} rows: {output}")
 

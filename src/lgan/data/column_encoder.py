@@ -70,11 +70,11 @@ class ColumnEncoder:
             places += [start + len(theirs)] if self.other else []
         return torch.tensor(places, dtype=torch.int64)
 
-    def unseen(self, columns: Columns) -> dict[str, dict[str, int]]:
-        """How often values occur that are in no vocabulary, by column."""
+    def unseen(self, columns: Columns, of: str = "rows") -> dict[str, dict[str, int]]:
+        """How often values occur that are in no vocabulary, by column; see `encode`."""
         found: dict[str, dict[str, int]] = {}
         for name, words in zip(self.names, self.vocabularies, strict=True):
-            ids, spelled = _categories(columns, name)
+            ids, spelled = _categories(columns, name, of)
             known = set(words)
             counts = torch.bincount(ids, minlength=len(spelled)).tolist()
             unknown = {

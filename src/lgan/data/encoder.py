@@ -1,5 +1,6 @@
 """From features and targets as a source spells them to those a model reads."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -18,6 +19,8 @@ from lgan.graph import EdgeFeatures, GraphUnion
 from lgan.task import Task
 
 FORMAT = 1
+# Values of a column that a message names.
+MOST_TOLD = 10
 # What a node can be told of itself where a source names no features.
 STRUCTURAL = ("degree", "degree-bins", "constant")
 FEATURES = ("all", "labels", "attributes", "labels+attributes", *STRUCTURAL)
@@ -118,8 +121,9 @@ class Encoder:
 
     def unseen(self, raw: RawGraphs) -> dict[str, dict[str, int]]:
         """How often values occur that were not in the source: by column, then by value."""
-        nodes = self.nodes.unseen(self._node_columns(raw))
-        pairs = self.pairs.unseen(raw.pairs)
+        self._check_source(raw)
+        nodes = self.nodes.unseen(self._node_columns(raw), f"nodes of {raw.name}")
+        pairs = self.pairs.unseen(raw.pairs, f"edges of {raw.name}")
         graphs = {} if self.graphs is None else self.graphs.unseen(raw)
         return {
             f"{of} {name}": words
@@ -157,23 +161,7 @@ class Encoder:
             pair_code: Structural code of the pairs.
             labelled: Read the targets; without, ``y`` says that they are missing.
         """
-        if self.featuriser is None and raw.featuriser is not None:
-            raise ValueError(
-                f"The model reads graphs whose features come with them, got molecules "
-                f"({raw.name}). Give graphs like those it was trained on, or train it on molecules."
-            )
-        if raw.featuriser != self.featuriser:
-            raise ValueError(
-                f"The features of {raw.name} must be made as those of the model were, with "
-                f"{_shown(self.featuriser)}, got {_shown(raw.featuriser)}. Read the source with "
-                "the same options."
-            )
-        if (raw.direction is not None) != self.directed:
-            wanted, got = ("a direction", "none") if self.directed else ("no direction", "one")
-            raise ValueError(
-                f"The edges of {raw.name} must have {wanted}, as those the model was trained on, "
-                f"got {got}. Read the source with `directed={self.directed}`."
-            )
+        self._check_source(raw)
         columns, of = self._node_columns(raw), f"nodes of {raw.name}"
         table = None
         if self.nodes.only_categories:
@@ -270,6 +258,26 @@ class Encoder:
             graphs=GraphFeatures.from_json(plain["graphs"]) if "graphs" in plain else None,
         )
 
+    def _check_source(self, raw: RawGraphs) -> None:
+        """Refuse graphs of another kind than those the model reads."""
+        if self.featuriser is None and raw.featuriser is not None:
+            raise ValueError(
+                f"The model reads graphs whose features come with them, got molecules "
+                f"({raw.name}). Give graphs like those it was trained on, or train it on molecules."
+            )
+        if raw.featuriser != self.featuriser:
+            raise ValueError(
+                f"The features of {raw.name} must be made as those of the model were, with "
+                f"{_shown(self.featuriser)}, got {_shown(raw.featuriser)}. Read the source with "
+                "the same options."
+            )
+        if (raw.direction is not None) != self.directed:
+            wanted, got = ("a direction", "none") if self.directed else ("no direction", "one")
+            raise ValueError(
+                f"The edges of {raw.name} must have {wanted}, as those the model was trained on, "
+                f"got {got}. Read the source with `directed={self.directed}`."
+            )
+
     def _node_columns(self, raw: RawGraphs) -> Columns:
         """The columns of the nodes, with those that come from the graph itself."""
         computed = next((name for name in STRUCTURAL if self.nodes.names == (name,)), None)
@@ -277,6 +285,21 @@ class Encoder:
         if computed is None or computed in raw.nodes.names:
             return raw.nodes
         return node_columns(raw, computed, bins=len(self.nodes.vocabularies[0]))
+
+
+def unseen_words(unseen: Mapping[str, Mapping[str, int]]) -> str:
+    """What :meth:`Encoder.unseen` found, in words; of every column the most frequent values.
+
+    Example:
+        >>> unseen_words({"node element": {"Xe": 1, "Si": 2}})
+        'values the model was not trained on: node element Si (2), Xe (1)'
+    """
+    told = []
+    for column, counts in unseen.items():
+        words = [f"{word} ({count:,})" for word, count in Counter(counts).most_common(MOST_TOLD)]
+        more = len(counts) - len(words)
+        told.append(f"{column} {', '.join(words)}" + (f" and {more:,} others" if more else ""))
+    return "values the model was not trained on: " + "; ".join(told)
 
 
 def check_not_targets(graph_features: Sequence[str], targets: Sequence[str]) -> None:

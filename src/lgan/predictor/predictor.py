@@ -1,5 +1,6 @@
 """A trained model and all that turns a source into predictions."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 
 from lgan.catalogue import DATASETS
 from lgan.data import Encoder, RawGraphs, feature_names, load_raw
-from lgan.data.encoder import STRUCTURAL
+from lgan.data.encoder import STRUCTURAL, unseen_words
 from lgan.data.graph_keys import graph_keys
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.explain.atoms import MOLECULES
@@ -46,7 +47,8 @@ class Predictor:
     :func:`lgan.load` reads.
 
     Answers are aligned with the rows of the source: a molecule that cannot be read gets ``None``
-    (``NaN`` among numbers) and a warning, and never stops the others.
+    (``NaN`` among numbers) and a warning, and never stops the others. Another warning names values
+    that the model was not trained on.
 
     Attributes:
         network: The network, in evaluation mode; the members as one stacked module.
@@ -172,7 +174,7 @@ class Predictor:
         """How far the members are apart, as a standard deviation, in the shape of the answers; NaN
         where one speaks alone.
         """
-        raw = _told(self.read(source, **reading))
+        raw = self._told_of(source, reading)
         answers = self.member_answers(raw)
         alone = torch.full_like(answers[0], torch.nan)
         return _placed(raw, answers.std(0) if len(answers) > 1 else alone)
@@ -195,7 +197,7 @@ class Predictor:
             raise ValueError(
                 "Intervals are for numbers, got a model of classes. Call `predict_set`."
             )
-        raw = _told(self.read(source, **reading))
+        raw = self._told_of(source, reading)
         ends = self.intervals(self.member_answers(raw), alpha)
         placed = _placed(raw, ends.flatten(1)).reshape(-1, len(self.task.targets), 2)
         return placed[:, 0] if placed.shape[1] == 1 else placed
@@ -211,7 +213,7 @@ class Predictor:
             raise ValueError(
                 "Sets are for classes, got a model of numbers. Call `predict_interval`."
             )
-        raw = _told(self.read(source, **reading))
+        raw = self._told_of(source, reading)
         found = prediction_sets(self.member_answers(raw), self._known(), alpha, self.task)
         placed: NDArray[np.bool_] = _placed(raw, found.flatten(1).double()) == 1
         return placed.reshape(-1, *found.shape[1:])
@@ -231,7 +233,7 @@ class Predictor:
         if count < 1:
             raise ValueError(f"`count` must be 1 or more, got {count}.")
         self._molecules()  # before the source is read
-        raw = _told(self.read(source, **reading))
+        raw = self._told_of(source, reading)
         placed: list[list[Neighbour] | None] = [None] * (raw.num_graphs + len(raw.errors))
         for row, near in zip(raw.rows.tolist(), self.neighbours(raw, count), strict=True):
             placed[row] = near
@@ -258,7 +260,7 @@ class Predictor:
         """Whether every molecule is unlike all of the training ``[n]``: less similar to the nearest
         than all but 5 % of these are to theirs. So is one that cannot be read.
         """
-        known, raw = self._molecules(), _told(self.read(source, **reading))
+        known, raw = self._molecules(), self._told_of(source, reading)
         largest, _ = nearest_of(fingerprints(raw), known.vectors, 1)
         return ~(_placed(raw, largest.double())[:, 0] >= known.unlike_below - ROUNDING)
 
@@ -273,7 +275,7 @@ class Predictor:
         seen: list[Tensor] = []
         hook = head.register_forward_pre_hook(lambda _, given: seen.append(given[0].cpu()))
         try:
-            raw = _told(self.read(source, **reading))
+            raw = self._told_of(source, reading)
             outputs_of(self.network, self.union(raw))
         finally:
             hook.remove()
@@ -291,7 +293,7 @@ class Predictor:
             asked: ``target``, ``method``, ``over``, ``fragments`` and further options, see
                 :func:`lgan.predictor.explaining.explain_graphs`.
         """
-        raw = _told(self.read(source, **(reading or {})))
+        raw = self._told_of(source, reading or {})
         placed: list[Attribution | None] = [None] * (raw.num_graphs + len(raw.errors))
         for row, found in zip(raw.rows.tolist(), explain_graphs(self, raw, **asked), strict=True):
             placed[row] = found
@@ -396,8 +398,18 @@ class Predictor:
         """The same model on another device."""
         return replace(self, network=self.network.to(device))
 
+    def _told_of(self, source: Any, reading: Mapping[str, Any]) -> RawGraphs:
+        """The graphs of a source, with a warning where some rows are not among them, and one where
+        the model was not trained on some of their values.
+        """
+        raw = self.read(source, **reading)
+        raw.warn_unread("have no prediction", stacklevel=4)
+        if unseen := self.encoder.unseen(raw):
+            warnings.warn(unseen_words(unseen), stacklevel=4)
+        return raw
+
     def _aligned(self, source: Any, reading: Mapping[str, Any]) -> NDArray[np.float64]:
-        raw = _told(self.read(source, **reading))
+        raw = self._told_of(source, reading)
         return _placed(raw, self.answers(raw))
 
 
@@ -412,12 +424,6 @@ def load_model(path: Path | str) -> Predictor:
         return Predictor.of(stored)
     except ValueError as error:
         raise ValueError(f"{path} is not a whole model of lgan: {error}") from error
-
-
-def _told(raw: RawGraphs) -> RawGraphs:
-    """The graphs, with a warning where some rows are not among them."""
-    raw.warn_unread("have no prediction", stacklevel=4)
-    return raw
 
 
 def _placed(raw: RawGraphs, values: Tensor) -> NDArray[np.float64]:
