@@ -181,6 +181,30 @@ def _trained_on(raw):
     return Predictor.of(stored_model(settings, source, trained))
 
 
+def _arcs():
+    """Directed graphs whose arcs back and forth have lengths of their own."""
+    graphs = [nx.gnp_random_graph(6, 0.6, seed=i, directed=True) for i in range(8)]
+    for i, graph in enumerate(graphs):
+        nx.set_edge_attributes(graph, {(u, v): 0.5 + u + v / 7 for u, v in graph.edges}, "length")
+        graph.graph["target"] = "ab"[i % 2]
+    return graphs
+
+
+def test_a_model_remembers_that_directions_do_not_matter(tmp_path):
+    graphs, path = _arcs(), tmp_path / "model.safetensors"
+    _trained_on(load_raw(graphs, symmetrise=True)).checkpoint.save(path)
+    model = load_model(path)
+    expected = model.predict_proba(graphs, symmetrise=True)
+    assert np.array_equal(model.predict_proba(graphs), expected)
+    assert len(model.explain(graphs[:2])) == 2
+    assert model.predict_proba([nx.Graph(graphs[0])]).shape == (1, 2)
+
+
+def test_a_file_that_does_not_say_whether_directions_matter_is_read(binary_file):
+    assert "symmetrise" not in json.loads(read_metadata(binary_file)["lgan"])["encoder"]
+    assert not load_model(binary_file).encoder.symmetrise
+
+
 def test_attributes_that_the_model_does_not_know_may_be_on_some_nodes_only():
     graphs = [nx.cycle_graph(3 + i % 4) for i in range(8)]
     for i, graph in enumerate(graphs):

@@ -19,6 +19,8 @@ from lgan.graph import EdgeFeatures, GraphUnion
 from lgan.task import Task
 
 FORMAT = 1
+# What a stored encoder has only where it is so; those of earlier versions have none of it.
+ONLY_IF_SO = {"directed", "symmetrise", "graphs"}
 # Values of a column that a message names.
 MOST_TOLD = 10
 # What a node can be told of itself where a source names no features.
@@ -41,6 +43,7 @@ class Encoder:
         task: What is predicted; none where a source has no targets.
         featuriser: What computed the features, with its options (molecules).
         directed: Whether the edges have a direction.
+        symmetrise: Whether directed graphs are read as undirected ones.
         graphs: Features of whole graphs; none where a model reads none.
 
     Example:
@@ -56,6 +59,7 @@ class Encoder:
     task: Task | None = None
     featuriser: Mapping[str, Any] | None = None
     directed: bool = False
+    symmetrise: bool = False
     graphs: GraphFeatures | None = None
 
     @staticmethod
@@ -96,6 +100,7 @@ class Encoder:
             task=asked,
             featuriser=raw.featuriser,
             directed=raw.direction is not None,
+            symmetrise=raw.symmetrised,
             graphs=GraphFeatures.fit(raw, graph_features) if graph_features else None,
         )
 
@@ -233,6 +238,7 @@ class Encoder:
             "task": None if self.task is None else self.task.to_json(),
             "featuriser": None if self.featuriser is None else dict(self.featuriser),
             **({"directed": True} if self.directed else {}),
+            **({"symmetrise": True} if self.symmetrise else {}),
             **({} if self.graphs is None else {"graphs": self.graphs.to_json()}),
         }
 
@@ -240,7 +246,7 @@ class Encoder:
     def from_json(plain: Any) -> "Encoder":
         """The encoder that `to_json` wrote."""
         fields = {"format", "nodes", "pairs", "task", "featuriser"}
-        known = isinstance(plain, Mapping) and set(plain) - {"directed", "graphs"} == fields
+        known = isinstance(plain, Mapping) and set(plain) - ONLY_IF_SO == fields
         if not known or plain["format"] != FORMAT:
             raise ValueError(
                 f"An encoder must be an object of format {FORMAT} with {sorted(fields)}, got "
@@ -255,6 +261,7 @@ class Encoder:
             task=None if plain["task"] is None else Task.from_json(plain["task"]),
             featuriser=featuriser,
             directed=bool(plain.get("directed", False)),
+            symmetrise=bool(plain.get("symmetrise", False)),
             graphs=GraphFeatures.from_json(plain["graphs"]) if "graphs" in plain else None,
         )
 

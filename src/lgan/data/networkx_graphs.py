@@ -102,6 +102,7 @@ def from_networkx(
         direction=kept_direction(
             torch.from_numpy(arcs.T), pair_index, directed=directed, symmetrise=symmetrise
         ),
+        symmetrised=symmetrise,
     )
 
 

@@ -88,6 +88,7 @@ def from_pyg(
         targets=_targets([getattr(g, "y", None) for g in graphs], targets),
         ids=tuple(smiles) if all(isinstance(text, str) for text in smiles) else None,
         direction=kept_direction(ends, pair_index, directed=directed, symmetrise=symmetrise),
+        symmetrised=symmetrise,
     )
 
 

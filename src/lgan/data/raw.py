@@ -46,6 +46,7 @@ class RawGraphs:
         ground_truth: Whether a pair belongs to a planted motif.
         direction: Which way the arcs of directed graphs go
             (:func:`lgan.graph.edge_features.pair_direction`), int8.
+        symmetrised: Whether directed graphs were to be read as undirected ones.
 
     Shapes:
         ``node_ptr [G + 1]``, ``pair_index [2, P]``, ``rows [G]``, ``ground_truth [P]``,
@@ -77,6 +78,7 @@ class RawGraphs:
     featuriser: Mapping[str, Any] | None = None
     ground_truth: Tensor | None = None
     direction: Tensor | None = None
+    symmetrised: bool = False
 
     def __post_init__(self) -> None:
         _check_field("node_ptr", self.node_ptr, torch.int64, (None,))

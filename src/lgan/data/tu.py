@@ -71,6 +71,7 @@ def read_tu(
             targets=targets,
             task=task,
             direction=direction,
+            symmetrised=symmetrise,
         )
         if progress is not None:
             progress(1.0)

@@ -308,6 +308,8 @@ class Predictor:
             how["molecules"] = MoleculeFeatures.from_json(self.encoder.featuriser)
         if self.encoder.directed:
             how["directed"] = True
+        if self.encoder.symmetrise:
+            how["symmetrise"] = True
         if self.checkpoint.features == "all":  # other attributes may be on some nodes only
             for part, known in (("node", self.encoder.nodes), ("edge", self.encoder.pairs)):
                 names = (*known.names, *known.number_names)
