@@ -1,9 +1,11 @@
 import networkx as nx
 import pytest
 import torch
+from torch_geometric.data import Data
 
 from lgan.data import load, load_raw
 from lgan.data.networkx_graphs import from_networkx
+from lgan.data.pyg import from_pyg
 
 
 @pytest.fixture
@@ -125,6 +127,19 @@ def test_what_holds_no_graphs_is_refused(source: object, error: type[Exception])
 def test_a_list_of_other_things_is_refused(graphs: list[nx.Graph]) -> None:
     with pytest.raises(TypeError, match=r"networkx graphs, got Tensor as graph 2"):
         from_networkx([*graphs, torch.zeros(2)])
+
+
+def test_arcs_there_and_back_have_one_set_of_features_also_where_they_have_a_direction() -> None:
+    graph = nx.DiGraph([(0, 1), (1, 0), (1, 2)])
+    nx.set_edge_attributes(graph, {(0, 1): "a", (1, 0): "b", (1, 2): "a"}, "kind")
+    one_set = r"one set of features .* `symmetrise` in place of `directed`"
+    with pytest.raises(ValueError, match=f"Graph 0 must have the same labels .*{one_set}"):
+        from_networkx([graph], directed=True)
+    data = Data(
+        edge_index=torch.tensor([[0, 1], [1, 0]]), edge_attr=torch.tensor([1, 2]), num_nodes=2
+    )
+    with pytest.raises(ValueError, match=f"got others in graph 0.*{one_set}"):
+        from_pyg([data], directed=True)
 
 
 def test_directions_are_kept_on_request() -> None:

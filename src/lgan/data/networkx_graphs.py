@@ -8,7 +8,7 @@ import torch
 
 from lgan.data.columns import Columns
 from lgan.data.raw import RawGraphs
-from lgan.data.undirected import kept_direction, undirected_columns
+from lgan.data.undirected import NOT_DIRECTED, REDUCE, kept_direction, undirected_columns
 from lgan.data.values import attribute_columns
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def from_networkx(
     def complaint(part: str, edge: int, _: int) -> ValueError:
         return ValueError(
             f"Graph {edge_graph[edge]} must have the same {part} on all edges between two nodes, "
-            "got others. Make them agree, or reduce them with `symmetrise`."
+            f"got others. {NOT_DIRECTED if directed else REDUCE}"
         )
 
     arcs = np.array(ends, dtype=np.int64).reshape(-1, 2)

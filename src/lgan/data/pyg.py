@@ -10,7 +10,7 @@ from torch import Tensor
 
 from lgan.data.columns import Columns, column_names
 from lgan.data.raw import RawGraphs
-from lgan.data.undirected import kept_direction, undirected_columns
+from lgan.data.undirected import NOT_DIRECTED, REDUCE, kept_direction, undirected_columns
 
 READ = {"x", "edge_index", "edge_attr", "edge_weight", "y", "smiles", "num_nodes", "batch", "ptr"}
 
@@ -56,7 +56,7 @@ def from_pyg(
     def complaint(part: str, edge: int, _: int) -> ValueError:
         return ValueError(
             f"Both directions of an edge must have the same {part}, got others in graph "
-            f"{int(edge_graph[edge])}. Make them agree, or reduce them with `symmetrise`."
+            f"{int(edge_graph[edge])}. {NOT_DIRECTED if directed else REDUCE}"
         )
 
     fields = {key: [getattr(g, key, None) for g in graphs] for key in ("edge_attr", "edge_weight")}

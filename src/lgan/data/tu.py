@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lgan.data.columns import Columns, column_names
 from lgan.data.raw import RawGraphs
 from lgan.data.tu_files import LAYOUT, TUFiles, open_tu
-from lgan.data.undirected import kept_direction, undirected_columns
+from lgan.data.undirected import NOT_DIRECTED, kept_direction, undirected_columns
 from lgan.task import Task
 
 CLASS = "class"  # what the column of graph labels is called
@@ -57,7 +57,9 @@ def read_tu(
         ends = _edges(files, graph_of)
         nodes = _columns(files, "node", num_nodes, "nodes")
         edges = _columns(files, "edge", len(ends), f"edges of {files.file('A')}")
-        pair_index, pairs = _pairs(files, ends, num_nodes, edges, symmetrise=symmetrise)
+        pair_index, pairs = _pairs(
+            files, ends, num_nodes, edges, symmetrise=symmetrise, directed=directed
+        )
         arcs = torch.from_numpy(ends.T)
         direction = kept_direction(arcs, pair_index, directed=directed, symmetrise=symmetrise)
         del ends, arcs
@@ -275,17 +277,26 @@ def _edges(files: TUFiles, graph_of: NDArray[np.int64]) -> NDArray[Any]:
 
 
 def _pairs(
-    files: TUFiles, ends: NDArray[Any], num_nodes: int, edges: Columns, *, symmetrise: bool
+    files: TUFiles,
+    ends: NDArray[Any],
+    num_nodes: int,
+    edges: Columns,
+    *,
+    symmetrise: bool,
+    directed: bool,
 ) -> tuple[NDArray[np.int64], Columns]:
     """The pairs ``[2, P]`` and their features."""
 
     def complaint(part: str, line: int, first: int) -> ValueError:
         u, v = (ends[line] + 1).tolist()
+        remedy = (
+            "Correct it, or ask for `symmetrise` to take the smaller label and the mean of the "
+            "attributes."
+        )
         return ValueError(
             f"{files.where(f'edge_{part}')}, line {line + 1}: expected the same for both "
             f"directions of the edge between nodes {u} and {v}, got another value than in line "
-            f"{first + 1}. Correct it, or ask for `symmetrise` to take the smaller label and the "
-            "mean of the attributes."
+            f"{first + 1}. {NOT_DIRECTED if directed else remedy}"
         )
 
     return undirected_columns(ends, num_nodes, edges, symmetrise=symmetrise, complaint=complaint)

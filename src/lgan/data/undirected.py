@@ -16,6 +16,14 @@ from lgan.graph.edge_features import pair_direction
 Complaint = Callable[[str, int, int], ValueError]
 
 
+# What to do about arcs whose features differ, said after what they are.
+REDUCE = "Make them agree, or reduce them with `symmetrise`."
+NOT_DIRECTED = (
+    "`directed` keeps which way arcs go, and one set of features for the arcs between two nodes. "
+    "Make them agree, or reduce them with `symmetrise` in place of `directed`."
+)
+
+
 def undirected_columns(
     ends: NDArray[Any],
     num_nodes: int,
