@@ -71,6 +71,18 @@ def test_other_files_of_graphs_give_the_same(graph_client, kind):
     assert rows == [{k: v for k, v in row.items() if k != "class"} for row in archived]
 
 
+def test_a_graph_that_cannot_be_read_keeps_its_row(graph_client):
+    expected = rows_of(graph_client, lines(), "jsonl")[1]
+    bad = nx.Graph(GRAPHS[1])
+    nx.set_node_attributes(bad, [[1]], "label")
+    place, rows = rows_of(graph_client, lines([GRAPHS[0], bad, GRAPHS[2]]), "jsonl")
+    assert [rows[0], rows[2]] == [expected[0], expected[2]]
+    assert "must be text, a number" in rows[1]["error"]
+    assert "must be text" in graph_client.get(f"{place}/graphs/1").json()["error"]
+    assert graph_client.get(f"{place}/graphs/2").status_code == 200
+    assert graph_client.get(f"{place}/report.html").text.count("data:image/svg+xml") == 2
+
+
 def test_a_truth_that_the_file_holds_stands_beside_the_prediction(graph_client):
     known = [nx.Graph(graph, **{"class": "hexagons"}) for graph in GRAPHS]
     rows = rows_of(graph_client, lines(known), "jsonl")[1]
@@ -88,7 +100,7 @@ def test_a_truth_that_the_file_holds_stands_beside_the_prediction(graph_client):
         (gzip.compress(b" " * 60_000), "jsonl.gz", 413, "when unpacked"),
         (gzip.compress(lines())[:-9], "jsonl.gz", 422, "compressed by gzip"),
         (b"no gzip", "graphml.gz", 422, "compressed by gzip"),
-        (b'{"nodes": [{"id": 0, "x": [[1]]}], "edges": []}', "jsonl", 422, "must be text"),
+        (b'{"nodes": [{"id": 0, "x": [[1]]}], "edges": [{}]}', "jsonl", 422, "a node-link graph"),
         (b"smiles\nCCO\n", "csv", 422, "This model reads files in jsonl"),
         (archive(), "zip.gz", 422, "This model reads files in jsonl"),
     ],

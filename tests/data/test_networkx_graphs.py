@@ -1,3 +1,5 @@
+import re
+
 import networkx as nx
 import pytest
 import torch
@@ -76,7 +78,8 @@ def test_loops_need_no_attributes(graphs: list[nx.Graph], directed: bool) -> Non
 
 
 BAD = {
-    "an attribute missing": (lambda g: g.nodes["x"].pop("element"), "'element', got 1 of 5"),
+    "an attribute missing": (lambda g: g.nodes["x"].pop("element"), "'element', got 1 of 3"),
+    "nothing": (lambda g: g.edges["x", "y"].update(order=None), "text, a number or a list"),
     "an infinite number": (lambda g: g.nodes["x"].update(charge=float("inf")), "finite, got inf"),
     "text among numbers": (lambda g: g.nodes["x"].update(charge="high"), "numbers or text"),
     "an object": (lambda g: g.nodes["x"].update(charge={}), "text, a number or a list"),
@@ -85,10 +88,36 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_attributes_are_refused(graphs: list[nx.Graph], case: str) -> None:
+def test_bad_attributes_cost_the_row_of_their_graph(graphs: list[nx.Graph], case: str) -> None:
     change, message = BAD[case]
+    expected = from_networkx(graphs[1:])
     change(graphs[0])
-    with pytest.raises((ValueError, TypeError), match=message):
+    raw = from_networkx([None, *graphs])
+    assert raw.rows.tolist() == [2]
+    (first, why), (second, reason) = raw.errors
+    assert (first, why, second) == (0, "there is no graph", 1)
+    assert re.search(message, reason)
+    assert torch.equal(raw.pair_index, expected.pair_index)
+    assert raw.nodes.vocabularies == expected.nodes.vocabularies
+    assert raw.targets == {"target": ["chain"]}
+    assert load_raw([None, *graphs], targets={"mass": [1, 2, 3]}).targets == {"mass": [3]}
+    with pytest.raises(ValueError, match="'mass' must have a value for each of 2 graphs, got 1"):
+        load_raw(graphs, targets={"mass": [1]})
+
+
+def test_attributes_that_no_graph_has_or_most_lack_are_refused(graphs: list[nx.Graph]) -> None:
+    with pytest.raises(ValueError, match=r"'colour', got 5 of 5 without; there are 'element'"):
+        from_networkx(graphs, node_features=["colour"])
+    graphs[0].nodes["x"]["note"] = "odd"
+    with pytest.raises(ValueError, match="attribute 'note', got 4 of 5 without"):
+        from_networkx(graphs)
+
+
+def test_values_of_another_kind_than_those_of_other_graphs_are_refused(
+    graphs: list[nx.Graph],
+) -> None:
+    nx.set_node_attributes(graphs[0], "high", "charge")
+    with pytest.raises(ValueError, match="'charge' of the nodes must be numbers or text, got both"):
         from_networkx(graphs)
 
 

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 import torch
 from torch_geometric.data import Data, HeteroData
@@ -80,28 +82,47 @@ def test_a_graph_without_edges_stands_beside_others() -> None:
 def test_features_of_edges_that_are_no_numbers_are_told() -> None:
     attr = torch.tensor([float("nan")] * 2 + [1.0] * 2)
     graphs = [_data(edge_attr=attr, y=torch.tensor([k])) for k in range(2)]
-    with pytest.raises(ValueError, match="'edge_attr' of the edges of graphs must be finite"):
+    with pytest.raises(ValueError, match="got none in 2 rows; row 1: `edge_attr` must be finite"):
         load(graphs)
 
 
-BAD = {
+UNREADABLE = {
+    "nothing": (None, "there is no graph"),
     "no edges at all": (_data(edge_index=None), "must have `edge_index`"),
     "a node that is not there": (
         _data(edge_index=torch.tensor([[0, 5], [5, 0]])),
         "nodes from 0 to 2, got 0 to 5",
     ),
     "edges of reals": (_data(edge_index=BOTH.float()), "integers of shape"),
-    "x of another length": (_data(x=torch.zeros(2, 1), num_nodes=3), "`x` of graph 1 .* 3 rows"),
-    "x missing in one": (_data(x=None, num_nodes=3), "`x` of graph 1 must have 3 rows"),
-    "x of another width": (_data(x=torch.zeros(3, 2)), "same type and number of columns"),
-    "a label per node": (_data(y=torch.tensor([0, 1, 0])), "same number of targets"),
-    "text as a label": (_data(y="a"), "`y` of graph 1 must be a number or a tensor, got 'a'"),
-    "a graph of several kinds": (HeteroData(), "class `Data`, got HeteroData as graph 1"),
+    "x of another length": (_data(x=torch.zeros(2, 1), num_nodes=3), "`x` must have 3 rows"),
+    "x missing in one": (_data(x=None, num_nodes=3), "`x` must have 3 rows, got NoneType"),
+    "x without a value": (_data(x=torch.tensor([[1.0], [torch.nan], [1.0]])), "`x` .* finite"),
+}
+
+
+@pytest.mark.parametrize("case", UNREADABLE)
+def test_a_bad_graph_costs_its_row(case: str) -> None:
+    graph, message = UNREADABLE[case]
+    raw = from_pyg([_data(), graph, _data(y=torch.tensor([0]))])
+    [(row, reason)] = raw.errors
+    assert row == 1
+    assert re.search(message, reason)
+    assert raw.rows.tolist() == [0, 2]
+    assert raw.targets == {"y": [1, 0]}
+    assert raw.pair_index.tolist() == [[0, 1, 3, 4], [1, 2, 4, 5]]
+
+
+BAD = {
+    "x of another width": ([_data(x=torch.zeros(3, 2))], "same type and number of columns"),
+    "x missing in most": ([_data(x=None, num_nodes=3)] * 2, "`x` .* got 2 of 3 graphs without"),
+    "a label per node": ([_data(y=torch.tensor([0, 1, 0]))], "same number of targets"),
+    "text as a label": ([_data(y="a")], "`y` of graph 1 must be a number or a tensor, got 'a'"),
+    "a graph of several kinds": ([HeteroData()], "class `Data`, got HeteroData as graph 1"),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_graphs_are_refused(case: str) -> None:
-    graph, message = BAD[case]
+def test_graphs_that_do_not_go_together_are_refused(case: str) -> None:
+    graphs, message = BAD[case]
     with pytest.raises((ValueError, TypeError), match=message):
-        from_pyg([_data(), graph])
+        from_pyg([_data(), *graphs])

@@ -116,6 +116,19 @@ def test_values_that_training_never_saw_are_told_once(classes, numbers):
         assert "not trained on: node element Si (2)" in str(one.message)
 
 
+def test_a_graph_that_cannot_be_read_costs_its_row():
+    ring = torch.tensor([[0, 1, 2, 1, 2, 0], [1, 2, 0, 0, 1, 2]])
+    graphs = [Data(x=torch.full((3, 1), i / 5), edge_index=ring) for i in range(16)]
+    graphs[3].x[1] = torch.nan
+    with pytest.warns(
+        UserWarning, match="1 of 16 graphs cannot be read and are left out.*r 3: `x`"
+    ):
+        model = regressor().fit(graphs, NUMBERS)
+    assert len(model.predictor_.trained_on) == 15
+    with pytest.warns(UserWarning, match="1 of 16 rows cannot be read"):
+        assert np.flatnonzero(np.isnan(model.predict(graphs))).tolist() == [3]
+
+
 def test_missing_labels_are_left_out():
     model = classifier().fit(SMILES, ["a", "b", None, "b"] * 4)
     assert list(model.classes_) == ["a", "b"]

@@ -7,6 +7,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+import lgan
 from lgan import LGAN
 from lgan.data import load_raw
 from lgan.data.graph_keys import graph_keys
@@ -179,6 +180,33 @@ def _trained_on(raw):
         folds=torch.arange(8) % 4, config=settings.training,
     )  # fmt: skip
     return Predictor.of(stored_model(settings, source, trained))
+
+
+def _labelled():
+    """Graphs with a number on every node, and a target."""
+    graphs = [nx.cycle_graph(3 + i % 4) for i in range(8)]
+    for i, graph in enumerate(graphs):
+        nx.set_node_attributes(graph, {v: v / 3 for v in graph}, "w")
+        graph.graph["target"] = "ab"[i % 2]
+    return graphs
+
+
+@pytest.mark.parametrize("change", [{"w": float("nan")}, {"w": None}, None], ids=str)
+def test_a_graph_that_cannot_be_read_keeps_its_place(change):
+    model, graphs = _trained_on(load_raw(_labelled())), _labelled()
+    expected = model.predict_proba(graphs)
+    if change is None:
+        del graphs[1].nodes[0]["w"]
+    else:
+        graphs[1].nodes[0].update(change)
+    for rows in ([1], range(8), [0, 1]):
+        with pytest.warns(UserWarning, match=f"1 of {len(rows)} rows cannot be read.*'w'"):
+            shares = model.predict_proba([graphs[row] for row in rows])
+        there = np.array(rows) != 1
+        np.testing.assert_allclose(shares[there], expected[rows][there], rtol=1e-5)
+        assert np.isnan(shares[~there]).all()
+    with pytest.warns(UserWarning, match="cannot be read and are left out.*row 2"):
+        assert lgan.load(graphs).num_graphs == 7
 
 
 def _arcs():

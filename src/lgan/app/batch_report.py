@@ -58,7 +58,7 @@ def _pictures(
     if not rows:
         return []
     if batch.graphs is not None:
-        raw = batch.graphs.select(range(len(rows)))
+        raw = batch.graphs.rows_between(0, len(rows))
     else:
         raw = predictor.read([str(row[batch.structures]) for row in rows])
     return plain_pictures(raw, edges)

@@ -159,7 +159,7 @@ class Batches:
             batch.structures = choose_structures(table.names)
         else:
             batch.graphs = read_with_targets(self.predictor, path)
-            batch.total = batch.graphs.num_graphs
+            batch.total = batch.graphs.num_graphs + len(batch.graphs.errors)
         if batch.total > self.limits.file_rows:
             raise RefusedError(
                 413,

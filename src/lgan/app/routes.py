@@ -209,9 +209,10 @@ class Page:
     async def batch_graph(self, request: Request) -> Response:
         """A graph of a file that holds no molecules, as JSON."""
         graphs, row = self._batch(request).graphs, request.path_params["row"]
-        if graphs is None or row >= graphs.num_graphs:
+        raw = None if graphs is None else graphs.rows_between(row, row + 1)
+        if raw is None or not (raw.num_graphs or raw.errors):
             raise RefusedError(404, "The file has no such graph.")
-        return JSONResponse(node_link(graphs.select([row])))
+        return JSONResponse(node_link(Subjects(raw, {}).only))
 
     async def batch_csv(self, request: Request) -> Response:
         """The table as `lgan predict` writes it."""

@@ -18,7 +18,7 @@ TARGET = "target"  # the attribute of a graph that is predicted unless others ar
 
 
 def from_networkx(
-    graphs: "Sequence[nx.Graph]",
+    graphs: "Sequence[nx.Graph | None]",
     *,
     node_features: Sequence[str] | None = None,
     edge_features: Sequence[str] | None = None,
@@ -30,7 +30,9 @@ def from_networkx(
 ) -> RawGraphs:
     """Graphs of networkx with their attributes as features and targets.
 
-    Loops are dropped. Missing targets (no attribute, or ``None``) are allowed.
+    Loops are dropped. Missing targets (no attribute, or ``None``) are allowed. A graph with an
+    attribute that is missing on some nodes or edges, or that cannot be read, becomes an error of
+    its row, and so does ``None``.
 
     Args:
         graphs: The graphs.
@@ -51,29 +53,31 @@ def from_networkx(
         >>> raw.node_ptr.tolist(), raw.num_pairs
         ([0, 3, 7], 6)
     """
+    for number, graph in enumerate(graphs):
+        if graph is not None:
+            _check_graph(graph, number, symmetrise=symmetrise, directed=directed)
+    node_names = _names(node_features, list(map(_node_rows, graphs)), "the nodes")
+    edge_names = _names(edge_features, list(map(_edge_rows, graphs)), "the edges")
+
+    def read(some: "Sequence[nx.Graph | None]") -> tuple[Columns, Columns]:
+        nodes = [row for graph in some for row in _node_rows(graph)]
+        edges = [row for graph in some for _, _, row in _arcs(graph, directed=directed)]
+        return _columns(nodes, node_names, "the nodes"), _columns(edges, edge_names, "the edges")
+
+    nodes, edges, errors = _read_or_left_out(graphs, read)
+    rows = [row for row in range(len(graphs)) if row not in errors]
     sizes: list[int] = []
     ends: list[tuple[int, int]] = []
     edge_graph: list[int] = []
-    nodes: list[Mapping[str, Any]] = []
-    edges: list[Mapping[str, Any]] = []
     start = 0
-    for number, graph in enumerate(graphs):
-        _check_graph(graph, number, symmetrise=symmetrise, directed=directed)
-        place = {node: start + i for i, node in enumerate(graph)}
-        nodes.extend(attributes for _, attributes in graph.nodes(data=True))
-        for u, v, attributes in graph.edges(data=True):
-            if u == v:
-                continue
-            ends.append((place[u], place[v]))
-            edges.append(attributes)
-            if directed and not graph.is_directed():
-                ends.append((place[v], place[u]))
-                edges.append(attributes)
-        edge_graph.extend([number] * (len(ends) - len(edge_graph)))
+    for row in rows:
+        place = {node: start + i for i, node in enumerate(graphs[row] or ())}
+        ends.extend((place[u], place[v]) for u, v, _ in _arcs(graphs[row], directed=directed))
+        edge_graph.extend([row] * (len(ends) - len(edge_graph)))
         sizes.append(len(place))
         start += len(place)
         if progress is not None:
-            progress((number + 1) / len(graphs))
+            progress((row + 1) / len(graphs))
 
     def complaint(part: str, edge: int, _: int) -> ValueError:
         return ValueError(
@@ -85,20 +89,22 @@ def from_networkx(
     pair_index, pairs = undirected_columns(
         arcs,
         start,
-        _columns(edges, edge_features, "the edges"),
+        edges,
         symmetrise=symmetrise,
         complaint=complaint,
     )
-    told = [graph.graph for graph in graphs]
+    told = [{} if graph is None else graph.graph for graph in graphs]
     wanted = targets if targets is not None else _known([TARGET], told)
     return RawGraphs(
         name="graphs",
         node_ptr=torch.tensor([0, *np.cumsum(sizes).tolist()]),
         pair_index=torch.from_numpy(pair_index),
-        nodes=_columns(nodes, node_features, "the nodes"),
+        nodes=nodes,
         pairs=pairs,
-        targets={key: _graph_values(told, key) for key in wanted},
-        columns={key: _graph_values(told, key) for key in columns},
+        targets={key: _graph_values(told, key, rows) for key in wanted},
+        columns={key: _graph_values(told, key, rows) for key in columns},
+        rows=torch.tensor(rows, dtype=torch.int64),
+        errors=tuple(sorted(errors.items())),
         direction=kept_direction(
             torch.from_numpy(arcs.T), pair_index, directed=directed, symmetrise=symmetrise
         ),
@@ -126,19 +132,72 @@ def _check_graph(graph: Any, number: int, *, symmetrise: bool, directed: bool) -
             )
 
 
-def _columns(rows: list[Mapping[str, Any]], wanted: Sequence[str] | None, of: str) -> Columns:
+def _node_rows(graph: "nx.Graph | None") -> list[Mapping[str, Any]]:
+    return [] if graph is None else [attributes for _, attributes in graph.nodes(data=True)]
+
+
+def _edge_rows(graph: "nx.Graph | None") -> list[Mapping[str, Any]]:
+    return [attributes for _, _, attributes in _arcs(graph, directed=False)]
+
+
+def _arcs(graph: "nx.Graph | None", *, directed: bool) -> list[tuple[Any, Any, Mapping[str, Any]]]:
+    """The edges of a graph without loops; both ways where it has no directions to keep."""
+    if graph is None:
+        return []
+    both, found = directed and not graph.is_directed(), []
+    for u, v, attributes in graph.edges(data=True):
+        if u != v:
+            found.append((u, v, attributes))
+            if both:
+                found.append((v, u, attributes))
+    return found
+
+
+def _names(wanted: Sequence[str] | None, each: list[list[Mapping[str, Any]]], of: str) -> list[str]:
+    """The attributes to read of the nodes or edges of every graph; an error for one that no graph
+    has or, unless it is named, that most graphs lack.
+    """
+    rows = [row for own in each for row in own]
     names = _attributes(wanted, rows) if wanted is not None else _known(None, rows)
-    values: dict[str, list[Any]] = {}
+    filled = [own for own in each if own]
     for name in names:
-        missing = sum(name not in row for row in rows)
-        if missing:
-            there = ", ".join(map(repr, _known(None, rows))) or "none"
-            raise ValueError(
-                f"All of {of} must have the attribute {name!r}, got {missing} of {len(rows)} "
-                f"without; there are {there}. Fill it in, or name the features to read."
-            )
-        values[name] = [row[name] for row in rows]
-    return attribute_columns(values, len(rows), of)
+        lack = sum(any(name not in row for row in own) for own in filled)
+        if lack > len(filled) / 2 if wanted is None else not any(name in row for row in rows):
+            _check_there(rows, name, of)
+    return names
+
+
+def _read_or_left_out(
+    graphs: "Sequence[nx.Graph | None]",
+    read: "Callable[[Sequence[nx.Graph | None]], tuple[Columns, Columns]]",
+) -> tuple[Columns, Columns, dict[int, str]]:
+    """The columns of nodes and edges, and why some graphs are not among them, by their row."""
+    errors = {row: "there is no graph" for row, graph in enumerate(graphs) if graph is None}
+    try:
+        return *read(graphs), errors
+    except (TypeError, ValueError):
+        for row, graph in enumerate(graphs):
+            try:
+                read([graph])
+            except (TypeError, ValueError) as error:
+                errors[row] = str(error).removesuffix(".")
+    return *read([graph for row, graph in enumerate(graphs) if row not in errors]), errors
+
+
+def _columns(rows: list[Mapping[str, Any]], names: list[str], of: str) -> Columns:
+    for name in names:
+        _check_there(rows, name, of)
+    return attribute_columns({name: [row[name] for row in rows] for name in names}, len(rows), of)
+
+
+def _check_there(rows: list[Mapping[str, Any]], name: str, of: str) -> None:
+    """Refuse nodes or edges of which some lack an attribute."""
+    if missing := sum(name not in row for row in rows):
+        there = ", ".join(map(repr, _known(None, rows))) or "none"
+        raise ValueError(
+            f"All of {of} must have the attribute {name!r}, got {missing} of {len(rows)} "
+            f"without; there are {there}. Fill it in, or name the features to read."
+        )
 
 
 def _attributes(names: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -157,11 +216,12 @@ def _known(names: Iterable[str] | None, rows: Iterable[Mapping[str, Any]]) -> li
     return list(there) if names is None else [name for name in names if name in there]
 
 
-def _graph_values(graphs: list[dict[str, Any]], key: str) -> list[Any]:
+def _graph_values(graphs: list[dict[str, Any]], key: str, rows: list[int]) -> list[Any]:
+    """An attribute of some of the graphs, where one of all has it."""
     if not any(key in graph for graph in graphs):
         there = ", ".join(map(repr, _known(None, graphs))) or "none"
         raise ValueError(
             f"Some graph must have the attribute {key!r}, got graphs with {there}. Set it on the "
             "graph (`graph.graph[...]`), or name another."
         )
-    return [graph.get(key) for graph in graphs]
+    return [graphs[row].get(key) for row in rows]

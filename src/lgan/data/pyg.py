@@ -26,7 +26,8 @@ def from_pyg(
 
     Integer ``x`` and ``edge_attr`` are categories, real ones numbers; their columns are called
     ``x_1``, ``x_2`` and so on. ``y`` gives the targets ``y``, or ``y_1``, ``y_2`` and so on, with
-    NaN for missing. ``smiles`` names the graphs. Loops are dropped.
+    NaN for missing. ``smiles`` names the graphs. Loops are dropped. A graph without its edges or
+    features, or with some that are not finite, becomes an error of its row, and so does ``None``.
 
     Args:
         graphs: The graphs.
@@ -41,22 +42,22 @@ def from_pyg(
         >>> from_pyg([Data(x=torch.tensor([6, 6, 8]), edge_index=edge_index)]).nodes.vocabularies
         (('6', '8'),)
     """
-    for number, graph in enumerate(graphs):
-        _check_graph(graph, number)
+    every, errors = graphs, _unreadable(graphs)
+    rows = [row for row in range(len(every)) if row not in errors]
+    graphs = [every[row] for row in rows]
     sizes = [int(graph.num_nodes) for graph in graphs]
     node_ptr = torch.tensor([0, *np.cumsum(sizes).tolist()])
-    counts = torch.tensor([graph.edge_index.size(1) for graph in graphs])
-    ends = torch.cat(
-        [g.edge_index.cpu().long() + p for g, p in zip(graphs, node_ptr, strict=False)], 1
-    )
+    counts = torch.tensor([graph.edge_index.size(1) for graph in graphs], dtype=torch.int64)
+    own = [g.edge_index.cpu().long() + p for g, p in zip(graphs, node_ptr, strict=False)]
+    ends = torch.cat(own, 1) if own else torch.zeros(2, 0, dtype=torch.int64)
     if not (symmetrise or directed):
-        _check_directions(ends, node_ptr)
+        _check_directions(ends, node_ptr, rows)
     edge_graph = torch.repeat_interleave(torch.arange(len(graphs)), counts)
 
     def complaint(part: str, edge: int, _: int) -> ValueError:
         return ValueError(
             f"Both directions of an edge must have the same {part}, got others in graph "
-            f"{int(edge_graph[edge])}. {NOT_DIRECTED if directed else REDUCE}"
+            f"{rows[int(edge_graph[edge])]}. {NOT_DIRECTED if directed else REDUCE}"
         )
 
     fields = {key: [getattr(g, key, None) for g in graphs] for key in ("edge_attr", "edge_weight")}
@@ -71,6 +72,7 @@ def from_pyg(
         symmetrise=symmetrise,
         complaint=complaint,
     )
+    told = _targets([getattr(graph, "y", None) for graph in every], targets)
     smiles: list[Any] = [getattr(graph, "smiles", None) for graph in graphs]
     ignored = {key for graph in graphs for key in graph.keys()} - READ  # noqa: SIM118
     if ignored:
@@ -85,48 +87,76 @@ def from_pyg(
         pair_index=torch.from_numpy(pair_index),
         nodes=_columns([g.x for g in graphs], sizes, "x"),
         pairs=pairs,
-        targets=_targets([getattr(g, "y", None) for g in graphs], targets),
+        targets={name: [column[row] for row in rows] for name, column in told.items()},
+        rows=torch.tensor(rows, dtype=torch.int64),
+        errors=tuple(errors.items()),
         ids=tuple(smiles) if all(isinstance(text, str) for text in smiles) else None,
         direction=kept_direction(ends, pair_index, directed=directed, symmetrise=symmetrise),
         symmetrised=symmetrise,
     )
 
 
-def _check_graph(graph: Any, number: int) -> None:
+def _unreadable(graphs: Sequence[Any]) -> dict[int, str]:
+    """Why graphs cannot be read, by their row."""
     from torch_geometric.data import Data
 
-    if not isinstance(graph, Data):
-        raise TypeError(
-            f"Expected graphs of PyG's class `Data`, got {type(graph).__name__} as graph {number}. "
-            "Convert it (`to_homogeneous`), or pass a list of one kind."
-        )
-    if graph.edge_index is None or graph.num_nodes is None:
-        raise ValueError(
-            f"Graph {number} must have `edge_index` and `x` or `num_nodes`, got neither. Set them."
-        )
+    for number, graph in enumerate(graphs):
+        if graph is not None and not isinstance(graph, Data):
+            raise TypeError(
+                f"Expected graphs of PyG's class `Data`, got {type(graph).__name__} as graph "
+                f"{number}. Convert it (`to_homogeneous`), or pass a list of one kind."
+            )
+    there = [graph for graph in graphs if graph is not None]
+    # A field that most graphs have is one that all should have.
+    usual = {
+        key
+        for key in ("x", "edge_attr", "edge_weight")
+        if 2 * sum(getattr(graph, key, None) is not None for graph in there) >= len(there)
+    }
+    found = {row: _flaw(graph, usual) for row, graph in enumerate(graphs)}
+    return {row: reason for row, reason in found.items() if reason}
+
+
+def _flaw(graph: Any, usual: set[str]) -> str:
+    """Why a graph cannot be read; nothing where it can."""
+    if graph is None:
+        return "there is no graph"
     index = graph.edge_index
+    if index is None or graph.num_nodes is None:
+        return "a graph must have `edge_index` and `x` or `num_nodes`, got neither; set them"
     if index.ndim != 2 or index.size(0) != 2 or index.is_floating_point():
-        raise ValueError(
-            f"`edge_index` of graph {number} must be integers of shape [2, E], got {index.dtype} "
-            f"of shape {list(index.shape)}."
+        return (
+            f"`edge_index` must be integers of shape [2, E], got {index.dtype} of shape "
+            f"{list(index.shape)}"
         )
     if index.numel() and not 0 <= int(index.min()) <= int(index.max()) < graph.num_nodes:
-        raise ValueError(
-            f"`edge_index` of graph {number} must name nodes from 0 to {graph.num_nodes - 1}, got "
-            f"{int(index.min())} to {int(index.max())}. Correct it, or set `num_nodes`."
+        return (
+            f"`edge_index` must name nodes from 0 to {graph.num_nodes - 1}, got "
+            f"{int(index.min())} to {int(index.max())}; correct it, or set `num_nodes`"
         )
+    for key in ("x", "edge_attr", "edge_weight"):
+        value = getattr(graph, key, None)
+        length = graph.num_nodes if key == "x" else index.size(1)
+        if value is None and (key not in usual or length == 0):
+            continue
+        if not isinstance(value, Tensor) or value.ndim not in (1, 2) or len(value) != length:
+            got = list(value.shape) if isinstance(value, Tensor) else type(value).__name__
+            return f"`{key}` must have {length} rows, got {got}; set it on every graph"
+        if not bool(value.isfinite().all()):
+            return f"`{key}` must be finite, got NaN or infinite values; repair it"
+    return ""
 
 
-def _check_directions(ends: Tensor, node_ptr: Tensor) -> None:
+def _check_directions(ends: Tensor, node_ptr: Tensor, rows: list[int]) -> None:
     """Refuse edges that are listed in one direction only."""
     total = int(node_ptr[-1])
     u, v = ends[:, ends[0] != ends[1]]
     there, back = torch.unique(u * total + v), v * total + u
     alone = (~torch.isin(back, there)).nonzero()
     if len(alone):
-        graph = int(torch.searchsorted(node_ptr, u[alone[0]], right=True)) - 1
+        row = rows[int(torch.searchsorted(node_ptr, u[alone[0]], right=True)) - 1]
         raise ValueError(
-            f"Graph {graph} must be undirected, both directions of every edge in `edge_index`, got "
+            f"Graph {row} must be undirected, both directions of every edge in `edge_index`, got "
             "an edge in one direction. Use `torch_geometric.transforms.ToUndirected()`, ask for "
             "`symmetrise`, or keep the directions with `directed`."
         )
@@ -137,15 +167,12 @@ def _columns(values: list[Any], lengths: list[int], name: str) -> Columns:
     present = [value for value in values if value is not None]
     if not present:
         return Columns.empty(sum(lengths))
-    for number, (value, length) in enumerate(zip(values, lengths, strict=True)):
-        if value is None and length == 0:
-            continue
-        if not isinstance(value, Tensor) or value.ndim not in (1, 2) or len(value) != length:
-            got = type(value).__name__ if not isinstance(value, Tensor) else list(value.shape)
-            raise ValueError(
-                f"`{name}` of graph {number} must have {length} rows, as all graphs have it, got "
-                f"{got}. Set it on every graph."
-            )
+    missing = sum(v is None and n > 0 for v, n in zip(values, lengths, strict=True))
+    if missing:
+        raise ValueError(
+            f"`{name}` must be on all graphs or on none, got {missing} of {len(values)} graphs "
+            "without. Set it on every graph."
+        )
     filled = [present[0][:0] if value is None else value for value in values]
     flat = [value.cpu() if value.ndim == 2 else value.cpu()[:, None] for value in filled]
     if len({(value.size(1), value.is_floating_point()) for value in flat}) > 1:

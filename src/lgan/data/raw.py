@@ -259,6 +259,12 @@ class RawGraphs:
             direction=None if self.direction is None else self.direction[pairs],
         )
 
+    def rows_between(self, first: int, last: int) -> "RawGraphs":
+        """What the source has in some of its rows, read or not, counted from the first of them."""
+        part = self.select(((self.rows >= first) & (self.rows < last)).nonzero()[:, 0])
+        errors = tuple((row - first, why) for row, why in self.errors if first <= row < last)
+        return replace(part, rows=part.rows - first, errors=errors)
+
     def with_targets(self, targets: Mapping[str, Sequence[Any]]) -> "RawGraphs":
         """The same graphs with these targets, one value per graph."""
         values = {name: list(column) for name, column in targets.items()}

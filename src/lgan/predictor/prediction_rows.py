@@ -4,7 +4,7 @@ import csv
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -227,11 +227,8 @@ class PredictionRows:
         count = raw.num_graphs + len(raw.errors)
         for first in range(0, count, block):
             last = min(first + block, count)
-            part = raw.select(((raw.rows >= first) & (raw.rows < last)).nonzero()[:, 0])
-            errors = tuple((row - first, why) for row, why in raw.errors if first <= row < last)
-            part = replace(part, rows=part.rows - first, errors=errors)
             own = {name: column[first:last] for name, column in cells.items()}
-            yield from self._rows(part, own, on_error, first)
+            yield from self._rows(raw.rows_between(first, last), own, on_error, first)
             if progress is not None:
                 progress(last / count)
 

@@ -46,9 +46,9 @@ class Predictor:
     """A trained network, or several side by side whose answers are averaged, that reads whatever
     :func:`lgan.load` reads.
 
-    Answers are aligned with the rows of the source: a molecule that cannot be read gets ``None``
-    (``NaN`` among numbers) and a warning, and never stops the others. Another warning names values
-    that the model was not trained on.
+    Answers are aligned with the rows of the source: a molecule or graph that cannot be read gets
+    ``None`` (``NaN`` among numbers) and a warning, and never stops the others. Another warning
+    names values that the model was not trained on.
 
     Attributes:
         network: The network, in evaluation mode; the members as one stacked module.
