@@ -282,6 +282,31 @@ def test_bad_targets_and_graphs_are_refused(smiles, y, message):
         classifier().fit(smiles, y)
 
 
+@pytest.mark.filterwarnings("ignore:.*cannot be read")
+def test_a_class_that_only_unreadable_graphs_have_is_none():
+    model = classifier().fit([*SMILES, "C1CC"], [*NAMES, "odd"])
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert model.predictor_.task.kind == "binary"
+    assert model.predict_proba(SMILES).shape == (16, 2)
+    with pytest.raises(ValueError, match=r"two classes or more, got \['a'\]"):
+        classifier().fit([*SMILES, "C1CC"], ["a"] * 16 + ["odd"])
+
+
+def test_a_second_fit_that_fails_leaves_the_first_as_it_was():
+    model = classifier().fit(SMILES, NAMES)
+    before = model.predict_proba(SMILES)
+    with pytest.raises(ValueError, match="got 1 of 'c'"):
+        model.fit(SMILES, ["a"] * 10 + ["b"] * 5 + ["c"])
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert np.array_equal(model.predict_proba(SMILES), before)
+
+
+def test_what_cannot_be_read_is_told_once_and_nothing_else(numbers):
+    for call in (numbers.predict, numbers.predict_std, numbers.predict_interval):
+        with pytest.warns(UserWarning, match="1 of 1 rows cannot be read"):
+            assert np.isnan(call(["C1CC"])).all()
+
+
 def test_numbers_are_spread_over_folds_as_lgan_train_spreads_them():
     smiles = ["C" * (1 + row % 12) + "O" for row in range(60)]
     y = torch.arange(60.0) ** 3
@@ -303,6 +328,11 @@ def test_other_bad_input_is_refused(classes):
         classes.predict("CCO")
     with pytest.raises(TypeError, match="list of graphs or SMILES, got int"):
         classes.predict(7)
+    with pytest.raises(TypeError, match=r"got dict\..*pandas\.DataFrame"):
+        classes.predict({"smiles": SMILES})
+    twice = pd.DataFrame([[0, 1]] * 16, columns=["a", "a"])
+    with pytest.raises(ValueError, match=r"different names, got \['a', 'a'\]"):
+        classifier().fit(SMILES, twice)
     with pytest.raises(TypeError, match=r"got one Graph\. Pass a list of one"):
         classes.predict(nx.path_graph(3))
     with pytest.raises(TypeError, match=r"got one Graph\. Pass a list of one"):
@@ -359,7 +389,9 @@ def test_heavier_graphs_win():
         assert (model.predict(["CCO"])[0] > 0.5) == heavy
 
 
-@pytest.mark.parametrize("weight", [[1] * 3, [-1] * 16, [0] * 16, [np.nan] * 16])
+@pytest.mark.parametrize(
+    "weight", [[1] * 3, [-1] * 16, [0] * 16, [np.nan] * 16, [None] * 16, [[1]] * 16]
+)
 def test_bad_sample_weights_are_refused(weight):
     with pytest.raises(ValueError, match="`sample_weight` must h"):
         regressor().fit(SMILES, NUMBERS, weight)

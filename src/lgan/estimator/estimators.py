@@ -104,7 +104,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             groups: Graphs of one group are held out together, for example
                 :func:`lgan.scaffolds`.
         """
-        settings, source = self._read(X, *self._targets(X, y))
+        settings, source = self._read(X, self._targets(X, y))
         together = row_values(groups, "groups", source.raw, X)
         weight = graph_weights(sample_weight, source.raw, X)
         fold = torch.full((source.whole.num_graphs,), OUTSIDE)
@@ -124,8 +124,14 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             )
         return self._trained(settings, source, trained)
 
-    def _targets(self, X: Any, y: Any) -> tuple[dict[str, list[Any]], str]:
-        """The targets by name, and the kind of their task."""
+    def _targets(self, X: Any, y: Any) -> dict[str, list[Any]]:
+        """The targets by name."""
+        columns = target_columns(X, y)
+        self._kind(columns)  # refused before the graphs are read
+        return columns
+
+    def _kind(self, columns: Mapping[str, Sequence[Any]]) -> str:
+        """The kind of task of targets."""
         raise NotImplementedError
 
     def _training(self, settings: Settings, source: ReadSource) -> dict[str, Any]:
@@ -133,13 +139,12 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         own = {"members": self.members, "metric": self.metric, "device": self._place()}
         return own | as_the_network_needs(settings, source.whole)
 
-    def _read(
-        self, graphs: Any, columns: dict[str, list[Any]], kind: str
-    ) -> tuple[Settings, ReadSource]:
+    def _read(self, graphs: Any, columns: dict[str, list[Any]]) -> tuple[Settings, ReadSource]:
         """The settings, and the graphs that can be read and have a target."""
         settings = self._settings()
         raw = load_raw(as_rows(graphs), targets=columns, **self._told(graphs))
         raw.warn_unread("are left out", rows="graphs", row="number", stacklevel=3)
+        kind = self._kind(raw.targets if raw.num_graphs else columns)
         return settings, ReadSource.of_graphs(settings, raw, kind, self._place())
 
     def _folds(
@@ -258,13 +263,14 @@ class LGANClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
 
     classes_: NDArray[Any]
 
-    def _targets(self, X: Any, y: Any) -> tuple[dict[str, list[Any]], str]:
-        columns = target_columns(X, y)
-        self.classes_ = distinct_labels(columns)
-        several = len(columns) > 1
-        return columns, (
-            "multilabel" if several else "binary" if len(self.classes_) == 2 else "multiclass"
-        )
+    def _kind(self, columns: Mapping[str, Sequence[Any]]) -> str:
+        two = len(distinct_labels(columns)) == 2
+        return "multilabel" if len(columns) > 1 else "binary" if two else "multiclass"
+
+    def _trained(self, settings: Settings, source: ReadSource, trained: TrainedEnsemble) -> Self:
+        super()._trained(settings, source, trained)
+        self.classes_ = distinct_labels(source.raw.targets)
+        return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes ``[n, C]``, in the order of ``classes_``; of the second
@@ -320,8 +326,8 @@ class LGANRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
     missing.
     """
 
-    def _targets(self, X: Any, y: Any) -> tuple[dict[str, list[Any]], str]:
-        return target_columns(X, y), "regression"
+    def _kind(self, columns: Mapping[str, Sequence[Any]]) -> str:
+        return "regression"
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The numbers of every graph, ``[n]`` or ``[n, T]``; NaN for what cannot be read."""

@@ -1,5 +1,6 @@
 """What users of scikit-learn pass: lists, arrays and tables of graphs, and their targets."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,11 @@ def as_rows(graphs: Any) -> list[Any]:
                 f"{', '.join(map(str, graphs.columns))}. Pass the column itself."
             )
         graphs = graphs[(named or list(graphs.columns))[0]]
+    if isinstance(graphs, Mapping):  # which would be read as a list of its keys
+        raise TypeError(
+            f"`X` must be a list of graphs or SMILES, or a DataFrame, got {type(graphs).__name__}. "
+            "Pass one of its values, or `pandas.DataFrame(X)`."
+        )
     if isinstance(graphs, str | bytes) or is_one_graph(graphs):
         one = "a text" if isinstance(graphs, str | bytes) else f"one {type(graphs).__name__}"
         raise TypeError(
@@ -54,6 +60,9 @@ def table_columns(graphs: Any, names: list[str]) -> dict[str, list[Any]]:
 def target_columns(graphs: Any, y: Any, *, fewest: int = 4) -> dict[str, list[Any]]:
     """The targets by name, one value a graph each; an error where there are too few graphs."""
     if hasattr(y, "columns"):
+        names = [str(name) for name in y.columns]
+        if len(set(names)) < len(names):
+            raise ValueError(f"The columns of `y` must have different names, got {names}.")
         columns = {str(name): list(y[name]) for name in y.columns}
     elif getattr(y, "name", None) is not None and not isinstance(y, np.ndarray):
         columns = {str(y.name): list(y)}
@@ -77,7 +86,7 @@ def target_columns(graphs: Any, y: Any, *, fewest: int = 4) -> dict[str, list[An
     return columns
 
 
-def distinct_labels(columns: dict[str, list[Any]]) -> NDArray[Any]:
+def distinct_labels(columns: Mapping[str, Sequence[Any]]) -> NDArray[Any]:
     """The labels of all targets that are not missing, each once, in their order."""
     there = [v for column in columns.values() for v in column if spelled(v) is not None]
     if len({isinstance(value, str) for value in there}) > 1:
@@ -126,10 +135,11 @@ def graph_weights(sample_weight: Any, raw: RawGraphs, graphs: Any) -> Tensor | N
     values = row_values(sample_weight, "sample_weight", raw, graphs)
     if values is None:
         return None
-    weight = torch.tensor([float(value) for value in values], dtype=torch.float64)
-    if not bool((weight.isfinite() & (weight >= 0)).all()) or not bool((weight > 0).any()):
+    weight = torch.from_numpy(np.array(values, dtype=np.float64))  # None is NaN
+    right = weight.dim() == 1 and bool((weight.isfinite() & (weight >= 0)).all())
+    if not right or not bool((weight > 0).any()):
         raise ValueError(
-            "`sample_weight` must hold finite numbers of 0 or more, not all of them 0, got "
+            "`sample_weight` must hold finite numbers [n] of 0 or more, not all of them 0, got "
             f"{values[:10]}. Correct them, or leave it out."
         )
     return weight / weight[weight > 0].mean()

@@ -57,9 +57,7 @@ def fit_side_by_side(
 ) -> list[Estimator]:
     """Copies of an estimator, each fitted on some of the rows, all in one program."""
     models: list[Estimator] = [clone(estimator) for _ in parts]
-    for model in models:
-        columns, kind = model._targets(X, y)
-    settings, source = models[0]._read(X, columns, kind)
+    settings, source = models[0]._read(X, models[0]._targets(X, y))
     union, seed = source.whole, settings.training.seed
     folds = []
     for part in parts:

@@ -177,7 +177,8 @@ class Predictor:
         raw = self._told_of(source, reading)
         answers = self.member_answers(raw)
         alone = torch.full_like(answers[0], torch.nan)
-        return _placed(raw, answers.std(0) if len(answers) > 1 else alone)
+        apart = len(answers) > 1 and raw.num_graphs > 0  # torch warns of the spread of nothing
+        return _placed(raw, answers.std(0) if apart else alone)
 
     def predict_interval(
         self, source: Any, alpha: float = 0.1, **reading: Any
