@@ -301,6 +301,18 @@ def test_a_second_fit_that_fails_leaves_the_first_as_it_was():
     assert np.array_equal(model.predict_proba(SMILES), before)
 
 
+def test_numbers_of_numpy_are_settings(tmp_path):
+    """As searches over `numpy.arange` or distributions of scipy hand them out."""
+    options = {"hidden": np.int64(4), "num_layers": np.int32(2), "dropout": np.float64(0.1)}
+    asked = {"epochs": np.int64(1), "members": np.int64(2), "random_state": np.int64(0)}
+    model = classifier(**asked, options=options).fit(SMILES, NAMES)
+    model.save(tmp_path / "model.safetensors")
+    loaded = lgan.load_model(tmp_path / "model.safetensors")
+    assert np.array_equal(loaded.predict_proba(SMILES), model.predict_proba(SMILES))
+    search = GridSearchCV(regressor(), {"epochs": np.arange(1, 3)}, cv=2, error_score="raise")
+    assert search.fit(SMILES, NUMBERS).best_params_["epochs"] in (1, 2)
+
+
 def test_what_cannot_be_read_is_told_once_and_nothing_else(numbers):
     for call in (numbers.predict, numbers.predict_std, numbers.predict_interval):
         with pytest.warns(UserWarning, match="1 of 1 rows cannot be read"):

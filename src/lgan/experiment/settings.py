@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+import numpy as np
+
 from lgan.catalogue import DATASETS, known
 from lgan.data.graph_features import COMPUTED, feature_list
 from lgan.experiment.recipes import LARGER, RECIPES, UNLABELLED
@@ -105,7 +107,9 @@ def settings_for(model: str, dataset: str, *, recipe: str | None = None, **given
     options = accepted(spec)
     recipe = recipe or ("default" if about is None else "paper")
     usual = {**RECIPES[known(recipe, RECIPES, "recipe")], "compress": True}
-    given = {key: value for key, value in given.items() if value is not None}
+    # Searches of scikit-learn and scipy hand out numbers of numpy.
+    plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in given.items()}
+    given = {key: value for key, value in plain.items() if value is not None}
     unknown = sorted(set(given) - options - TRAINING - DATA - {"hidden"})
     if unknown:
         raise ValueError(
