@@ -83,7 +83,7 @@ def test_an_unseen_element_has_a_column_of_its_own(binary):
         assert np.isfinite(binary.predict_proba(["C[Si](C)C"])).all()
 
 
-ANSWERS = ("predict", "predict_proba", "predict_set", "embed", "nearest", "unlike", "explain")
+ANSWERS = ("predict", "predict_proba", "predict_set", "embed", "explain")
 
 
 @pytest.mark.parametrize("asked", ANSWERS)

@@ -234,7 +234,7 @@ class Predictor:
         if count < 1:
             raise ValueError(f"`count` must be 1 or more, got {count}.")
         self._molecules()  # before the source is read
-        raw = self._told_of(source, reading)
+        raw = self._read_told(source, reading)
         placed: list[list[Neighbour] | None] = [None] * (raw.num_graphs + len(raw.errors))
         for row, near in zip(raw.rows.tolist(), self.neighbours(raw, count), strict=True):
             placed[row] = near
@@ -261,7 +261,7 @@ class Predictor:
         """Whether every molecule is unlike all of the training ``[n]``: less similar to the nearest
         than all but 5 % of these are to theirs. So is one that cannot be read.
         """
-        known, raw = self._molecules(), self._told_of(source, reading)
+        known, raw = self._molecules(), self._read_told(source, reading)
         largest, _ = nearest_of(fingerprints(raw), known.vectors, 1)
         return ~(_placed(raw, largest.double())[:, 0] >= known.unlike_below - ROUNDING)
 
@@ -401,12 +401,17 @@ class Predictor:
         """The same model on another device."""
         return replace(self, network=self.network.to(device))
 
-    def _told_of(self, source: Any, reading: Mapping[str, Any]) -> RawGraphs:
-        """The graphs of a source, with a warning where some rows are not among them, and one where
-        the model was not trained on some of their values.
-        """
+    def _read_told(self, source: Any, reading: Mapping[str, Any]) -> RawGraphs:
+        """The graphs of a source, with a warning where some rows are not among them."""
         raw = self.read(source, **reading)
         raw.warn_unread("have no prediction", stacklevel=4)
+        return raw
+
+    def _told_of(self, source: Any, reading: Mapping[str, Any]) -> RawGraphs:
+        """The same for what the network is asked about, with a warning also where it was not
+        trained on some of their values.
+        """
+        raw = self._read_told(source, reading)
         if unseen := self.encoder.unseen(raw):
             warnings.warn(unseen_words(unseen), stacklevel=4)
         return raw
