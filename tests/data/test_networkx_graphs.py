@@ -101,7 +101,9 @@ def test_bad_attributes_cost_the_row_of_their_graph(graphs: list[nx.Graph], case
     assert raw.nodes.vocabularies == expected.nodes.vocabularies
     assert raw.targets == {"target": ["chain"]}
     assert load_raw([None, *graphs], targets={"mass": [1, 2, 3]}).targets == {"mass": [3]}
-    with pytest.raises(ValueError, match="'mass' must have a value for each of 2 graphs, got 1"):
+    with pytest.raises(
+        ValueError, match=r"'mass'\]` must have a value for each of 2 graphs, got 1"
+    ):
         load_raw(graphs, targets={"mass": [1]})
 
 
