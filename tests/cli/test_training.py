@@ -582,7 +582,7 @@ def test_balanced_classes_have_the_same_share_of_the_loss(lgan, tmp_path, weight
 
 def test_another_number_of_folds_than_a_column_has_is_refused(lgan, tmp_path):
     pytest.importorskip("rdkit", reason="molecules need rdkit")
-    rows = [f"{'C' * (1 + i)},{i % 2},{i % 4}" for i in range(16)]
+    rows = [f"{'C' * (1 + i)},{i // 4 % 2},{i % 4}" for i in range(16)]
     (tmp_path / "a.csv").write_text("\n".join(["smiles,y,fold", *rows]))
     how = ["a.csv", "--target", "y", "--split", "column:fold", "--epochs", "1", "--hidden", "4"]
     ran = lgan("cv", *how, "--folds", "3", "--output", "m")
@@ -609,3 +609,39 @@ def test_what_a_column_calls_test_is_not_trained_on(words, lgan, tmp_path):
     with Path("said.csv").open(newline="") as file:
         seen = [row["seen"] == "yes" for row in csv.DictReader(file)]
     assert seen == [part == "train" for part in parts]
+
+
+@pytest.mark.parametrize("command", ["cv", "sweep"])
+def test_folds_that_do_not_define_the_metric_are_told(command, lgan, tmp_path):
+    pytest.importorskip("rdkit", reason="molecules need rdkit")
+    table = tmp_path / "a.csv"
+    how = [command, table, "--target", "y", "--split", "column:fold", "--output", tmp_path / "run"]
+    small = ["--epochs", 1, "--set", "hidden=4", "--set", "num_layers=1", "--device", "cpu"]
+    small += ["--trials", 1] if command == "sweep" else []
+    classes = [[0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 0, 1]]  # by fold
+    rows = [f"{'C' * (1 + 4 * k + i)},{y},{k}" for k, ys in enumerate(classes)
+            for i, y in enumerate(ys)]  # fmt: skip
+    table.write_text("\n".join(["smiles,y,fold", *rows[:8]]))
+    ran = lgan(*how, *small)
+    assert ran.code == 1
+    assert "got only [1] in fold 1 of 2" in ran.err  # of training parts, which are looked at first
+    table.write_text("\n".join(["smiles,y,fold", *rows[:8], "N,0,2", "NN,1,3"]))
+    ran = lgan(*how, *small)
+    assert ran.code == 1
+    assert "roc-auc needs graphs of two classes in a fold, got none such among 4 folds" in ran.err
+    assert not (tmp_path / "run").exists()
+    table.write_text("\n".join(["smiles,y,fold", *rows]))
+    ran = lgan(*how, *small)
+    assert ran.code == 0, ran.err
+    assert "2 of 3 folds have none and are left out of its mean" in ran.err
+    ran = lgan(*how, *small, "--metric", "accuracy", "--overwrite")
+    assert "left out of its mean" not in ran.err
+
+
+def test_a_kernel_has_one_figure_and_no_epochs(lgan):
+    ran = lgan("cv", "triangles", "--model", "wl", "--folds", 3, "--output", "out")
+    assert ran.code == 0, ran.err
+    assert "triangles, kernel wl, 3 folds" in ran.out
+    assert "│ fair │" in ran.out
+    for word in ("gin", "fold-max", "--bagged", "epoch", "searched"):  # `--bagged` is refused
+        assert word not in ran.out

@@ -156,12 +156,19 @@ def test_columns_name_parts_or_folds(raw: RawGraphs) -> None:
         (["train", "val"], "some graphs `train` and some `test`"),
         (["0", "1.5"], "got '1.5' in row 2"),
         (["train", None, "test"], "got None in row 2"),
+        (["3", 3, "3"], "must number two folds or more, got 3 in every row"),
         (["train", 0, "test", 1], "got both: '0', '1', 'test', 'train'. Keep to one"),
     ],
 )
 def test_other_cells_are_refused(cells: list[object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         column_folds(cells)
+
+
+def test_a_wrong_cell_is_told_by_its_row_in_the_source(raw: RawGraphs) -> None:
+    part = replace(raw, columns={"part": ["0", "1", "x"] * 100}).select(range(2, 300))
+    with pytest.raises(ValueError, match="got 'x' in row 3"):
+        Split.parse("column:part").folds(part, raw.known_task)
 
 
 def test_fewer_graphs_or_groups_make_fewer_folds_where_that_is_asked_for() -> None:

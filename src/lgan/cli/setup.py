@@ -163,6 +163,25 @@ def metric_name(union: "Graphs", metric: str | None) -> str:
         return union.known_task.metric(metric or default_metric(union)).name
 
 
+def tell_undefined(union: "Graphs", fold: "torch.Tensor", metric: str) -> None:
+    """Say how many folds do not define a metric and are no part of its mean; refuse it where none
+    does.
+    """
+    measured, y = union.known_task.metric(metric), union.y.cpu()
+    number = int(fold.max()) + 1
+    without = sum(not measured.defined(y[fold == k].numpy()).any() for k in range(number))
+    if not without:
+        return
+    needs = {"both": "graphs of two classes", "spread": "different numbers"}
+    wanted = f"{metric} needs {needs.get(measured.needs, 'a target')} in a fold"
+    if without == number:
+        raise ValueError(
+            f"{wanted}, got none such among {number} folds. Choose another `--metric` or `--split`, "
+            "or fewer folds."
+        )
+    note(f"{wanted}: {without} of {number} folds have none and are left out of its mean")
+
+
 def tell_source(found: "ReadSource") -> None:
     """Say in a few lines what a source was understood to be, and what is left out or not read."""
     from lgan.catalogue import DATASETS

@@ -24,6 +24,7 @@ from lgan.cli.setup import (
     metric_name,
     read_options,
     read_source,
+    tell_undefined,
 )
 from lgan.data import locked
 from lgan.experiment import LARGER, UNLABELLED, network_spec, settings_for
@@ -146,6 +147,7 @@ def sweep(
     found = read_source(settings_for(model, dataset, **fixed), source, reading)
     fold = checked_folds(how, found, folds, seed)
     measured = metric_name(found.union, metric)
+    tell_undefined(found.union, fold, measured)
     published = how.word == "published"
     head = Head(
         model=model, dataset=dataset, objective=objective, fixed=fixed, seed=seed, sampler=sampler,

@@ -27,6 +27,7 @@ from lgan.cli.setup import (
     read_source,
     restarted,
     resumable,
+    tell_undefined,
 )
 
 # The library is read by the functions that use it: a mistyped option needs no torch.
@@ -107,8 +108,9 @@ def cv(
         results = [_fit_kernel(settings, source, reading, folder, how, folds, overwrite=overwrite)]
     else:
         found = read_source(settings, source, reading, device=place)
-        metric_name(found.union, metric)
+        measured = metric_name(found.union, metric)
         fold = checked_folds(how, found, folds, seed)
+        tell_undefined(found.union, fold, measured)
         settings = with_data_options(settings, found.union)
         sizes = torch.bincount(fold[fold >= 0]).tolist()
         compile_loops(model, place)
@@ -297,7 +299,11 @@ def _summary(result: "CVResult", folder: Path, seeds: int) -> dict[str, Any]:
 def _show(results: list["CVResult"], folder: Path) -> None:
     from lgan.experiment import record_name
     from lgan.train import over_seeds
+    from lgan.zoo import KernelSpec, model_spec
 
+    if isinstance(model_spec(results[0].model["name"]), KernelSpec):
+        _show_kernel(results[0], folder)
+        return
     meaning = {
         "gin": "one epoch for all folds, best mean (optimistic)",
         "fold-max": "each fold's own best epoch (flatters)",
@@ -327,4 +333,17 @@ def _show(results: list["CVResult"], folder: Path) -> None:
         f"{float(result.seconds.sum()):.1f} s in all; "
         f"record: {folder / record_name('*', len(results))}"
         + ("\ndefault settings were searched on these very graphs" if searched else ""),
+    )
+
+
+def _show_kernel(result: "CVResult", folder: Path) -> None:
+    """The one figure of a kernel, which has no epochs: all rules read the same."""
+    found = result.selected("fair")
+    mean, std = (shown(result.metric, value) for value in (found.mean, found.std))
+    seconds = float(result.seconds.sum()) + (result.info["gram_seconds"] or 0.0)
+    table(
+        f"{result.dataset}, kernel {result.model['name']}, {len(result.fold_sizes)} folds",
+        ["rule", result.metric, "how C and the kernel's options are chosen"],
+        [["fair", f"{mean} ± {std}", "inside the training part"]],
+        f"{seconds:.1f} s in all; record: {folder / 'result.json'}",
     )

@@ -85,7 +85,7 @@ class Split:
         if self.word == "published":
             return read_folds(self.of, raw.num_graphs)
         if self.word == "column":
-            folds = column_folds(self._cells(raw), self.of)
+            folds = column_folds(self._cells(raw), self.of, raw.rows.tolist())
             if int(folds.max()) >= 0:
                 return folds
             inside = (folds != OUTSIDE).nonzero().flatten()
@@ -212,7 +212,9 @@ def scaffolds(smiles: Sequence[str]) -> list[str]:
     return [found[text] or "" for text in texts]
 
 
-def column_folds(cells: Sequence[Any], name: str = "split") -> Tensor:
+def column_folds(
+    cells: Sequence[Any], name: str = "split", rows: Sequence[int] | None = None
+) -> Tensor:
     """Folds that a column gives: their numbers, or the words train, val and test.
 
     What is called test is :data:`OUTSIDE`, val is held out in fold 0; train never is.
@@ -220,6 +222,7 @@ def column_folds(cells: Sequence[Any], name: str = "split") -> Tensor:
     Args:
         cells: A value per graph.
         name: The name of the column, for messages.
+        rows: The row of every graph, for messages, where some were left out.
 
     Example:
         >>> column_folds(["train", "test", "valid", "train"]).tolist()
@@ -240,7 +243,7 @@ def column_folds(cells: Sequence[Any], name: str = "split") -> Tensor:
         )
         wrong = next(strange, None)
         got = (
-            f"{cells[wrong]!r} in row {wrong + 1}. Correct it."
+            f"{cells[wrong]!r} in row {(rows[wrong] if rows else wrong) + 1}. Correct it."
             if wrong is not None
             else f"both: {', '.join(map(repr, sorted(set(words))[:6]))}. Keep to one of them."
         )
@@ -248,5 +251,10 @@ def column_folds(cells: Sequence[Any], name: str = "split") -> Tensor:
             f"The column {name!r} must hold train, val and test, or the number of a fold, got {got}"
         )
     numbers = sorted({int(word) for word in words})
+    if len(numbers) < 2:
+        raise ValueError(
+            f"The column {name!r} must number two folds or more, got {numbers[0]} in every row. "
+            "Correct it, or let another split draw them."
+        )
     place = {number: fold for fold, number in enumerate(numbers)}
     return torch.tensor([place[int(word)] for word in words], dtype=torch.int64)
