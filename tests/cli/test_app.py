@@ -156,6 +156,19 @@ def test_a_narrow_table_wraps_words_and_keeps_numbers_whole(capsys, monkeypatch)
     assert "house" in capsys.readouterr().out, "a list of edges is no number"
 
 
+def test_a_table_that_is_too_wide_is_cut_between_columns_and_loses_nothing(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    names = [f"weight_decay_{k}" for k in range(7)]
+    rows = [[f"{row}{k}.123 ± 4.56" for k in range(7)] for row in range(3)]
+    table("T", ["set", *names], [[f"set-{k}", *row] for k, row in enumerate(rows)], "a note " * 9)
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 60
+    assert all(text in out for text in [*names, *(cell for row in rows for cell in row)])
+    assert out.count("set-2") == 3, "every part names its rows"
+    assert out.startswith("T\n")
+    assert out.split("┘")[-1].split() == ["a", "note"] * 9
+
+
 def test_brackets_in_names_of_columns_are_shown_as_they_are(capsys):
     table("T", ["id", "rate [/s]", "b [/] y"], [["[/s]", "1", "[red]"]])
     out = capsys.readouterr().out

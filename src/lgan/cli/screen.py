@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
@@ -160,22 +161,68 @@ def row_progress(title: str) -> Iterator[Callable[[int, int], None]]:
         yield update
 
 
-# Characters of a cell that is still a number, with its deviation or its bounds.
-WIDEST = 30
+# Characters of a cell that is still a number, with its deviation or its bounds, and of the longest
+# word that keeps its column wide.
+WIDEST, WORD = 30, 16
 
 
 def table(title: str, columns: list[str], rows: list[list[str]], note: str = "") -> None:
-    """Print a table; columns of numbers are aligned to the right."""
-    shown = Table(title=escape(title), title_justify="left",
-                  caption=escape(note), caption_justify="left")  # fmt: skip
-    for index, column in enumerate(columns):
-        cells = [row[index] for row in rows]
-        numbers = index > 0 and all(c[:1] in "0123456789[≤≥-" and len(c) <= WIDEST for c in cells)
-        # Where room is short words wrap, and numbers stay whole.
-        shown.add_column(escape(column), justify="right" if numbers else "left", no_wrap=numbers)
-    for row in rows:
-        shown.add_row(*map(escape, row))
-    console.print(shown)
+    """Print a table; columns of numbers are aligned to the right.
+
+    Where room is short words wrap, and numbers stay whole; where it is too short for that, the
+    columns come in several tables, each with the first of them.
+    """
+    cells = [[column, *(row[k] for row in rows)] for k, column in enumerate(columns)]
+    numbers = [k > 0 and all(map(_is_number, some[1:])) for k, some in enumerate(cells)]
+    whole = [max(map(cell_len, some)) for some in cells]
+    least = [_least(some, number=own) for some, own in zip(cells, numbers, strict=True)]
+    console.print(title, style="table.title", markup=False, highlight=False)
+    for group in _groups(least, console.width):
+        shown = Table()
+        for k, width in zip(group, _widths(group, least, whole, console.width), strict=True):
+            shown.add_column(escape(columns[k]), justify="right" if numbers[k] else "left",
+                             width=width, overflow="fold")  # fmt: skip
+        for row in rows:
+            shown.add_row(*(escape(row[k]) for k in group))
+        console.print(shown)
+    if note:
+        console.print(note, style="table.caption", markup=False, highlight=False)
+
+
+def _is_number(cell: str) -> bool:
+    return cell[:1] in "0123456789[≤≥-+" and len(cell) <= WIDEST
+
+
+def _least(cells: list[str], *, number: bool) -> int:
+    """The width in which numbers stay whole, and words that are not very long."""
+    words = [word for cell in (cells[:1] if number else cells) for word in cell.split()]
+    longest = min(max(map(cell_len, words), default=0), WORD)
+    return max(longest, *(map(cell_len, cells[1:] if number else ())), 1)
+
+
+def _groups(least: list[int], room: int) -> list[list[int]]:
+    """Columns that fit beside each other, each group with the first; a border takes 1, a column
+    two blanks and a border.
+    """
+    groups, used = [[0]], least[0] + 4
+    for k, width in enumerate(least[1:], 1):
+        if len(groups[-1]) > 1 and used + width + 3 > room:
+            groups.append([0])
+            used = least[0] + 4
+        groups[-1].append(k)
+        used += width + 3
+    return groups
+
+
+def _widths(group: list[int], least: list[int], whole: list[int], room: int) -> list[int]:
+    """The widths of columns beside each other: what is left is shared by those that lack most."""
+    left = max(room - 1 - sum(least[k] + 3 for k in group), 0)
+    widths = {}
+    for place, k in enumerate(sorted(group, key=lambda k: whole[k] - least[k])):
+        more = min(max(whole[k] - least[k], 0), left // (len(group) - place))
+        widths[k] = least[k] + more
+        left -= more
+    return [widths[k] for k in group]
 
 
 def print_json(value: Any) -> None:

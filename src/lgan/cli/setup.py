@@ -176,8 +176,8 @@ def tell_undefined(union: "Graphs", fold: "torch.Tensor", metric: str) -> None:
     wanted = f"{metric} needs {needs.get(measured.needs, 'a target')} in a fold"
     if without == number:
         raise ValueError(
-            f"{wanted}, got none such among {number} folds. Choose another `--metric` or `--split`, "
-            "or fewer folds."
+            f"{wanted}, got none such among {number} folds. Choose another `--metric` or "
+            "`--split`, or fewer folds."
         )
     note(f"{wanted}: {without} of {number} folds have none and are left out of its mean")
 
