@@ -74,6 +74,37 @@ def test_the_hierarchy_counts_small_graphs(lgan) -> None:
     assert last == {"n": 6, "graphs": 112, "unseparated": {"1-wl": 3, "lgan": 0}}
 
 
+def test_the_table_of_the_hierarchy_names_its_tests_where_there_is_little_room(lgan, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    ran = lgan("wl", "hierarchy", "--max-nodes", "5")
+    for name in ("1-wl", "lgan-res", "lgan-linear", "2-fwl"):
+        assert f"│ {name} " in ran.out
+    assert "of 5 nodes" in ran.out
+
+
+def test_the_folder_of_brec_is_looked_at_before_anything_is_refined(lgan, monkeypatch):
+    monkeypatch.setattr("lgan.cli.wl.small_graphs_rows", None)
+    ran = lgan("wl", "hierarchy", "--brec", "nowhere")
+    assert ran.code == 1
+    assert "BREC needs basic.npy" in ran.err
+
+
+def test_edges_are_counted_as_the_tests_see_them(lgan, tmp_path) -> None:
+    (tmp_path / "a").write_text("\ufeff0 1\n1 0\n1 2\n2 2\n")
+    ran = lgan("wl", "a", "path(3)", "--test", "1-wl")
+    assert "a (3 nodes, 2 edges without loops) and path(3) (3 nodes, 2 edges)" in ran.out
+    assert "│ no " in ran.out
+    (tmp_path / "a").write_bytes(b"\xff\x00")
+    ran = lgan("wl", "a", "path(3)")
+    assert ran.code == 1
+    assert "a must be text with an edge `u v` a line" in ran.err
+
+
+def test_long_comparisons_tell_which_test_is_at_work(lgan, monkeypatch) -> None:
+    monkeypatch.setattr("lgan.cli.screen.QUIET", 0.0)
+    assert "refining by 2-wl" in lgan("wl", "k3", "k4", "--test", "1-wl", "--test", "2-wl").err
+
+
 def test_a_picture_shows_both_graphs(lgan, tmp_path) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / "pair.png"
@@ -86,6 +117,11 @@ def test_a_picture_shows_both_graphs(lgan, tmp_path) -> None:
     [
         (["hexagn", "k3"], "hexagon"),
         (["hexagon"], "two graphs"),
+        (["", "k3"], "a name, a graph6 string, a file or SMILES, got none"),
+        (["smiles:", "k3"], "got none"),
+        (["complete(100000)", "k3"], "complete takes numbers up to 2,000, got 'complete(100000)'"),
+        (["hierarchy", "--plot", "a.png"], "`hierarchy` has none to draw"),
+        (["hexagon", "k3", "--brec", "brec"], "`--brec` is for `lgan wl hierarchy`"),
         (["hexagon", "k3", "--test", "9-wl"], "Unknown test"),
     ],
 )

@@ -140,6 +140,9 @@ def test_families_agree_with_one_another() -> None:
         ("paley(16)", "prime"),
         ("chang(4)", "three Chang graphs"),
         ("csl(10,5)", "other than n / 2"),
+        ("hypercube(60)", "hypercube takes numbers up to 14"),
+        ("k9999999", "complete takes numbers up to 2,000"),
+        ("cfi(star(40))", "at most 8 edges, got 40"),
     ],
 )
 def test_wrong_names_are_explained(name: str, message: str) -> None:

@@ -59,11 +59,11 @@ class _Lines:
 
 
 @contextmanager
-def activity() -> Iterator[Callable[[str], None]]:
+def activity(*, at_once: bool = True) -> Iterator[Callable[[str], None]]:
     """A spinner beside a text that changes; where there is no terminal a line at the beginning,
-    and then now and then.
+    unless what is done is often over at once, and then now and then.
     """
-    lines = _Lines(at_once=True)
+    lines = _Lines(at_once=at_once)
     with log.status("") as status:
 
         def update(text: str) -> None:

@@ -13,6 +13,7 @@ from lgan.cli.options import check_file
 from lgan.cli.screen import activity, console, print_json, table
 from lgan.data.pairs import BREC, load_brec
 from lgan.graph.named import NAMES, named_graph
+from lgan.wl.compare import USUAL_TESTS
 from lgan.wl.hierarchy import BREC_TESTS, brec_rows, small_graphs_rows
 
 if TYPE_CHECKING:
@@ -68,15 +69,23 @@ def wl(
       lgan wl hierarchy --max-nodes 7 --brec FOLDER
     """
     if graphs == ["hierarchy"]:
+        if plot is not None:
+            raise typer.BadParameter("`--plot` draws two graphs, and `hierarchy` has none to draw.")
         _hierarchy(max_nodes, brec, test, as_json=as_json)
         return
+    if brec is not None:
+        raise typer.BadParameter("`--brec` is for `lgan wl hierarchy`.")
     if len(graphs) != 2:
         raise typer.BadParameter(f"give two graphs, or `hierarchy`; got {len(graphs)}.")
     if plot is not None:
         check_file("--plot", plot, (".png", ".svg"))
         require("matplotlib")  # asked for before anything is computed
     a, b = (_graph(text) for text in graphs)
-    rows = laboratory.compare(a, b, tests=test)
+    rows = []
+    with activity(at_once=False) as tell:
+        for name in test or USUAL_TESTS:
+            tell(f"refining by {name}")
+            rows += laboratory.compare(a, b, tests=[name])
     if plot is not None:
         from lgan.wl.draw import draw_pair
 
@@ -85,8 +94,7 @@ def wl(
         print_json([vars(row) for row in rows])
         return
     table(
-        f"{graphs[0]} ({len(a)} nodes, {a.size()} edges) and "
-        f"{graphs[1]} ({len(b)} nodes, {b.size()} edges)",
+        f"{graphs[0]} ({_size(a)}) and {graphs[1]} ({_size(b)})",
         ["test", "separates", "round", "what it is"],
         [
             [r.test, "yes" if r.separates else "no", "" if r.round is None else str(r.round),
@@ -100,7 +108,16 @@ def wl(
         console.print(f"picture: {plot}", soft_wrap=True)
 
 
+def _size(graph: "nx.Graph") -> str:
+    """How many nodes and edges the tests see."""
+    edges = {frozenset(edge[:2]) for edge in graph.edges if edge[0] != edge[1]}
+    loops = " without loops" if any(edge[0] == edge[1] for edge in graph.edges) else ""
+    return f"{len(graph)} nodes, {len(edges)} edges{loops}"
+
+
 def _graph(text: str) -> "nx.Graph":
+    if not text.removeprefix("smiles:").strip():
+        raise typer.BadParameter("a graph is a name, a graph6 string, a file or SMILES, got none.")
     if text.startswith("smiles:"):
         smiles = text.removeprefix("smiles:")
         molecule = _molecule(smiles)
@@ -126,7 +143,11 @@ def _graph(text: str) -> "nx.Graph":
 def _edge_list(path: Path) -> "nx.Graph":
     networkx = require("networkx")
     graph = networkx.MultiGraph()  # labels that disagree are refused, not replaced
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be text with an edge `u v` a line, got {error}.") from error
+    for number, line in enumerate(lines, 1):
         words = line.split("#")[0].replace(",", " ").split()
         if len(words) == 1:
             graph.add_node(words[0])
@@ -165,11 +186,12 @@ def _hierarchy(
     max_nodes: int, brec: Path | None, tests: list[str] | None, *, as_json: bool
 ) -> None:
     chosen = {} if tests is None else {"tests": tests}
-    large = []
+    pairs = {} if brec is None else load_brec(brec)
+    small, large = [], []
     with activity() as tell:
-        tell("refining all connected graphs")
-        small = list(small_graphs_rows(range(3, max_nodes + 1), **chosen))
-        pairs = {} if brec is None else load_brec(brec)
+        for n in range(3, max_nodes + 1):
+            tell(f"refining all connected graphs of {n} nodes")
+            small += list(small_graphs_rows([n], **chosen))
         for number, name in enumerate((tests or BREC_TESTS) if pairs else (), 1):
             tell(f"BREC: {name} ({number} of {len(tests or BREC_TESTS)})")
             large += list(brec_rows(pairs, tests=[name]))
@@ -179,8 +201,11 @@ def _hierarchy(
     names = list(small[0].unseparated)
     table(
         "Pairs of connected graphs that a test does not tell apart",
-        ["nodes", "graphs", *names],
-        [[str(r.n), f"{r.graphs:,}", *(f"{r.unseparated[n]:,}" for n in names)] for r in small],
+        ["test", *(f"of {r.n} nodes" for r in small)],
+        [
+            ["graphs", *(f"{r.graphs:,}" for r in small)],
+            *([name, *(f"{r.unseparated[name]:,}" for r in small)] for name in names),
+        ],
     )
     if large:
         table(

@@ -59,6 +59,11 @@ def cfi(base: nx.Graph, *, twisted: bool) -> nx.Graph:
             f"The base of a CFI graph must be connected with two nodes or more, got {base}. "
             "Pass one component."
         )
+    if (most := max(degree for _, degree in base.degree)) > LARGEST_DEGREE:
+        raise ValueError(
+            f"The nodes of the base of a CFI graph must have at most {LARGEST_DEGREE} edges, got "
+            f"{most}. Choose another base."
+        )
     edges = [frozenset(edge) for edge in base.edges if edge[0] != edge[1]]
     copies = {node: _even_subsets([e for e in edges if node in e]) for node in base}
     graph = nx.Graph()
@@ -197,22 +202,24 @@ _SINGLE: dict[str, tuple[str, Callable[[], nx.Graph]]] = {
 }
 
 
-# The number of arguments, a sample with its meaning, the function.
-_FAMILIES: dict[str, tuple[int, str, Callable[..., nx.Graph]]] = {
-    "complete": (1, "n nodes, all adjacent; short k5", nx.complete_graph),
-    "cycle": (1, "n nodes; short c8", nx.cycle_graph),
-    "path": (1, "n nodes; short p4", nx.path_graph),
-    "star": (1, "a centre and n leaves", nx.star_graph),
-    "bipartite": (2, "complete bipartite; short k3,3", nx.complete_bipartite_graph),
-    "prism": (1, "two cycles of n nodes joined", nx.circular_ladder_graph),
-    "hypercube": (1, "2^n nodes", nx.hypercube_graph),
-    "grid": (2, "m × n nodes", nx.grid_2d_graph),
-    "csl": (2, "circular skip link: n nodes, chords of a given skip", circular_skip_link),
-    "rook": (1, "srg(n², 2n-2, n-2, 2)", rook),
-    "triangular": (1, "srg(n(n-1)/2, 2n-4, n-2, 4)", triangular),
-    "chang": (1, "1, 2 or 3: srg(28, 12, 6, 4); compare triangular(8)", chang),
-    "paley": (1, "srg(q, (q-1)/2, (q-5)/4, (q-1)/4)", paley),
+# The number of arguments and the largest of them, what they mean, the function.
+_FAMILIES: dict[str, tuple[int, int, str, Callable[..., nx.Graph]]] = {
+    "complete": (1, 2_000, "n nodes, all adjacent; short k5", nx.complete_graph),
+    "cycle": (1, 100_000, "n nodes; short c8", nx.cycle_graph),
+    "path": (1, 100_000, "n nodes; short p4", nx.path_graph),
+    "star": (1, 100_000, "a centre and n leaves", nx.star_graph),
+    "bipartite": (2, 1_000, "complete bipartite; short k3,3", nx.complete_bipartite_graph),
+    "prism": (1, 100_000, "two cycles of n nodes joined", nx.circular_ladder_graph),
+    "hypercube": (1, 14, "2^n nodes", nx.hypercube_graph),
+    "grid": (2, 500, "m × n nodes", nx.grid_2d_graph),
+    "csl": (2, 100_000, "circular skip link: n nodes, chords of a given skip", circular_skip_link),
+    "rook": (1, 50, "srg(n², 2n-2, n-2, 2)", rook),
+    "triangular": (1, 50, "srg(n(n-1)/2, 2n-4, n-2, 4)", triangular),
+    "chang": (1, 1_000, "1, 2 or 3: srg(28, 12, 6, 4); compare triangular(8)", chang),
+    "paley": (1, 2_000, "srg(q, (q-1)/2, (q-5)/4, (q-1)/4)", paley),
 }
+# A node of the base of a CFI graph with so many edges stands for 128 of its nodes.
+LARGEST_DEGREE = 8
 
 _ABOVE = {
     "cfi": "Cai-Fürer-Immerman graph over another graph, as in cfi(k4)",
@@ -223,7 +230,7 @@ NAMES: dict[str, str] = (
     {name: text for name, (text, _) in _SINGLE.items()}
     | {
         f"{name}({'m,n' if count == 2 else 'n'})": text
-        for name, (count, text, _) in _FAMILIES.items()
+        for name, (count, _, text, _) in _FAMILIES.items()
     }
     | {f"{name}(…)": text for name, text in _ABOVE.items()}
 )
@@ -249,7 +256,7 @@ def _build(name: str) -> nx.Graph:
 
 
 def _member(family: str, arguments: str, name: str) -> nx.Graph:
-    count, text, build = _FAMILIES[family]
+    count, most, text, build = _FAMILIES[family]
     numbers = re.fullmatch(r"\s*\d+\s*(,\s*\d+\s*)*", arguments)
     given = [int(number) for number in arguments.split(",")] if numbers else []
     if len(given) != count:
@@ -257,6 +264,8 @@ def _member(family: str, arguments: str, name: str) -> nx.Graph:
             f"{family} takes {count} number{'s' * (count > 1)} ({text}), got {name!r}. "
             f"Write for example {family}({'5,2' if count == 2 else '5'})."
         )
+    if max(given) > most:
+        raise ValueError(f"{family} takes numbers up to {most:,}, got {name!r}. Choose a smaller.")
     return build(*given)
 
 

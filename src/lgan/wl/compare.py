@@ -9,6 +9,9 @@ from lgan.wl.graphs import LabelledGraphs
 from lgan.wl.refinement import RefinementResult, run_refinement
 from lgan.wl.registry import TESTS, refinement_spec
 
+# Tests on nodes and pairs; those on triples are slow.
+USUAL_TESTS = tuple(name for name, spec in TESTS.items() if spec.elements != "triples")
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -72,16 +75,14 @@ def distinguishes(a: Any, b: Any, *, test: str) -> bool:
     return found.separates
 
 
-def compare(a: Any, b: Any, *, tests: Sequence[str] | None = None) -> list[Comparison]:
+def compare(a: Any, b: Any, *, tests: Sequence[str] = USUAL_TESTS) -> list[Comparison]:
     """What every test says about two graphs, in the order of ``TESTS``.
 
     Args:
         a: A networkx graph or PyG ``Data``.
         b: The other graph.
-        tests: Names of tests; by default all on nodes and pairs (those on triples are slow).
+        tests: Names of tests; by default all on nodes and pairs.
     """
-    if tests is None:
-        tests = [name for name, spec in TESTS.items() if spec.elements != "triples"]
     specs = [refinement_spec(test) for test in tests]
     graphs = LabelledGraphs.of([a, b])
     rows = []

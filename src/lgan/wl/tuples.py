@@ -42,7 +42,8 @@ class TupleSpace:
         if entries > LARGEST:
             raise ValueError(
                 f"The test {test!r} needs arrays of {entries:,} entries for these graphs, the "
-                f"limit is {LARGEST:,}. Refine fewer graphs at a time, or choose a test on nodes."
+                f"limit is {LARGEST:,}. Refine fewer graphs at a time, or choose a test on nodes, "
+                "such as 1-wl or lgan (`--test`)."
             )
         return space
 
