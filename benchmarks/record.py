@@ -51,7 +51,10 @@ class Record:
     @staticmethod
     def load(path: Path) -> "Record":
         """Read a record."""
-        return Record.from_json(json.loads(path.read_text()))
+        try:
+            return Record.from_json(json.loads(path.read_text()))
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
 
 
 def json_lines(path: Path) -> list[dict[str, Any]]:

@@ -132,8 +132,9 @@ def default_settings(model: str, dataset: str, pair_code: str | None = None) -> 
 
 
 def _read(path: Path) -> Run:
+    plain = _json(path)
+    check_accuracy(plain, path)
     try:
-        plain = json.loads(path.read_text())
         model, config, info = plain["model"], plain["config"], plain["info"]
         folds, sizes = info["folds"], plain["fold_sizes"]
         kernel = isinstance(MODELS.get(model["name"]), KernelSpec)  # fitted to all but the test
@@ -162,6 +163,25 @@ def _read(path: Path) -> Run:
             f"Expected a record of `lgan cv` in {path}, got a file without or with another "
             f"{error}. Move it to another folder, or run it again."
         ) from error
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text()))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"Expected a record of `lgan cv` in {path}, got no JSON object: {error}. Move it to "
+            "another folder, or run it again."
+        ) from error
+
+
+def check_accuracy(plain: dict[str, Any], path: Path) -> None:
+    """Refuse the record of another metric: tables call what they show accuracy."""
+    if (metric := plain.get("metric", "accuracy")) != "accuracy":
+        raise ValueError(
+            f"Expected a record of accuracy in {path}, got one of {metric}. Move it to another "
+            "folder, or run it again with `--metric accuracy`."
+        )
 
 
 def _normal(about: dict[str, Any], config: dict[str, Any], dataset: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from paper.cells import chosen_group, measure
 from paper.published import SETS
-from paper.records import Run
+from paper.records import Run, check_accuracy
 from paper.render import Grid
 
 # Settings that change no result.
@@ -43,6 +43,7 @@ def read_searches(folder: Path | str) -> list[Search]:
         plain = json.loads(path.read_text())
         if plain.get("objective") != "gin":
             continue
+        check_accuracy(plain, path)
         for trial in plain["trials"]:
             outcome = trial["outcome"] or {}
             if outcome.get("state") == "done":

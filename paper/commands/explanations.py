@@ -18,7 +18,9 @@ CASES = ("triangles", "motifs-ba", "motifs-tree", "mutagenicity")
 def explanations(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help=f"Cases: {', '.join(CASES)}.", show_default="all"),
+        typer.Argument(
+            help=f"Cases: {', '.join(CASES)}.", show_default="all", **options.one_of(CASES, "case")
+        ),
     ] = None,
     form: Format = None,
     as_json: options.Json = False,

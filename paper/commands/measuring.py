@@ -59,6 +59,10 @@ def expressivity(
 
     Examples: lgan table expressivity, lgan table expressivity --brec FOLDER --row lgan-res
     """
+    if brec is None and (rows or trained):
+        raise typer.BadParameter(
+            "`--row` and `--trained` say what to measure: add `--brec FOLDER`."
+        )
     if brec is not None:
         _measure_brec(brec, rows, output, trained=trained)
     paths = sorted(output.glob("*.json"))

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from lgan.catalogue import known
 from lgan.cli import options
 from lgan.cli.screen import activity
 from paper.commands.tabular import Format, show
@@ -43,6 +44,9 @@ def rules(
     from paper.rule_table import rule_grids
     from paper.rules import RULES, draw_molecules
 
+    with options.bad_usage():
+        for name in names or ():
+            known(name, RULES, "rule")
     if not only_show:
         if not molecules:
             raise typer.BadParameter("say where molecules are from: `--molecules HIV.csv`.")
@@ -56,4 +60,11 @@ def rules(
         raise ValueError(
             f"There is no record {output}. Make one with `lgan table rules --molecules HIV.csv`."
         )
-    show(rule_grids(json.loads(output.read_text())), form, as_json=as_json)
+    try:
+        grids = rule_grids(json.loads(output.read_text()))
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"Expected a record of `lgan table rules` in {output}, got a file without or with "
+            f"another {error}. Make one anew."
+        ) from error
+    show(grids, form, as_json=as_json)

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from lgan.cli import options
-from lgan.cli.screen import print_json
+from lgan.cli.options import check_file
+from lgan.cli.screen import note, print_json
 from lgan.train import CVResult
 from lgan.train.selection import RULES
 from paper.ablation import ablation_grid
@@ -63,7 +64,7 @@ def classification(
 
     Examples: lgan table classification, lgan table classification --format csv
     """
-    runs = some_runs(records, "MUTAG --model lgan --splits FOLDER")
+    runs = some_runs(records, "MUTAG --model lgan --split published:FOLDER")
     shown = Classification(runs, read_refusals(refusals))
     if brief:
         show([summary_grid(shown)], form, as_json=as_json)
@@ -175,7 +176,14 @@ def coverage(
     from benchmarks.coverage import records as measured
     from paper.coverage import coverage_grid
 
+    if records.is_dir():
+        raise typer.BadParameter(f"`--records` must be a file, but {records} is a folder.")
     rows = some_rows(measured(records), records, "python -m benchmarks.coverage TABLE.csv")
+    if not all({"table", "kind", "found"} <= set(row) for row in rows):
+        raise ValueError(
+            f"Expected rows of `python -m benchmarks.coverage` in {records}, got others. Name "
+            "another `--records`."
+        )
     show([coverage_grid(rows)], form, as_json=as_json)
 
 
@@ -199,15 +207,17 @@ def molecules(
 
     cells = some_rows(measured(records), records, "python -m paper.molecules run")
     if plot is not None:
+        check_file("--plot", plot, (".png",))
         draw(cells, plot)
-    if as_json or form == "csv":
+        note(f"picture: {plot}")
+    if not brief and (as_json or form == "csv"):
         rows = csv_rows(cells)
         if as_json:
             print_json({"rows": [dict(zip(CELL_COLUMNS, row, strict=True)) for row in rows]})
         else:
             sys.stdout.write(csv_text(CELL_COLUMNS, rows))
         return
-    show([brief_grid(cells)] if brief else molecule_grids(cells), form)
+    show([brief_grid(cells)] if brief else molecule_grids(cells), form, as_json=as_json)
 
 
 @app.command()

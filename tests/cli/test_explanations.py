@@ -12,7 +12,7 @@ def test_the_table_of_explanations_is_printed_and_recorded(lgan, tmp_path):
 
 def test_an_unknown_case_is_refused(lgan):
     ran = lgan("table", "explanations", "squares")
-    assert ran.code == 1
+    assert ran.code == 2
     assert "Unknown case 'squares'" in ran.err
 
 

@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,8 +12,9 @@ from paper.expressivity import Count, ExpressivityRecord
 from paper.runtime import Cost, RuntimeRecord
 
 
-def _record(path, model="lgan", **options):
+def _record(path, model="lgan", metric="accuracy", **options):
     CVResult(
+        metric=metric,
         dataset="MUTAG",
         model={"name": model, "hidden": 8, **options},
         config={"epochs": 1, "seed": 0},
@@ -154,6 +156,10 @@ def test_a_cell_of_the_runtime_table_is_measured_in_a_child(lgan, tmp_path):
         (["classification", "--format", "pdf"], "Choose one of: text, md, latex, csv"),
         (["ablation", "--rule", "best"], "Choose one of: gin, fold-max, fair, bagged"),
         (["expressivity", "--row", "x"], "Unknown row 'x'"),
+        (["expressivity", "--row", "lgan"], "say what to measure: add `--brec FOLDER`"),
+        (["explanations", "triangle", "--show"], "Unknown case 'triangle'. Did you mean triangles"),
+        (["rules", "x", "--show"], "Unknown rule 'x'"),
+        (["coverage", "--records", "."], "must be a file, but . is a folder"),
         (["runtime", "--model", "x"], "Unknown model 'x'"),
         (["runtime", "--dataset", "x"], "Unknown data set 'x'"),
     ],
@@ -169,3 +175,54 @@ def test_searches_without_records_say_how_to_make_one(lgan):
     ran = lgan("table", "searches")
     assert ran.code == 1
     assert "no search by the rule gin in results/sweep. Make one with `lgan sweep MUTAG`" in ran.err
+
+
+@pytest.mark.parametrize("words", [["classification"], ["ablation"], ["bonds"]])
+def test_records_of_another_metric_are_not_shown_as_accuracy(lgan, tmp_path, words):
+    _record(tmp_path / "runs" / "a" / "result.json", metric="roc-auc")
+    ran = lgan("table", *words, "--records", "runs")
+    assert ran.code == 1
+    assert "Expected a record of accuracy in runs/a/result.json, got one of roc-auc" in ran.err
+    assert "87.5" not in ran.out
+
+
+def test_searches_by_another_metric_are_not_shown_as_accuracy(lgan, tmp_path):
+    head = {"objective": "gin", "model": "lgan", "dataset": "MUTAG", "fixed": {}, "metric": "mae"}
+    outcome = {"state": "done", "value": -0.5}
+    trials = [{"number": 0, "params": {}, "outcome": outcome}]
+    (tmp_path / "a.json").write_text(json.dumps({**head, "trials": trials}))
+    ran = lgan("table", "searches", "--records", ".")
+    assert ran.code == 1
+    assert "Expected a record of accuracy in a.json, got one of mae" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["classification", "--records", "."], "in a.json, got no JSON object"),
+        (["speed", "--records", "."], "a.json: "),
+        (["rules", "--show", "--output", "a.json"], "record of `lgan table rules` in a.json"),
+        (["coverage", "--records", "b.jsonl"], "rows of `python -m benchmarks.coverage` in b.js"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_file_that_is_no_record_is_named(lgan, tmp_path, words, message):
+    (tmp_path / "a.json").write_text("{")
+    (tmp_path / "b.jsonl").write_text('{"a": 1}\n')
+    ran = lgan("table", *words)
+    assert ran.code == 1
+    assert message in ran.err
+    assert "mistake in lgan" not in ran.err
+
+
+def test_the_brief_table_of_molecules_is_brief_in_every_format(lgan):
+    pytest.importorskip("matplotlib")
+    records = Path(__file__).parents[2] / "results" / "molecules"
+    brief = ["table", "molecules", "--records", records, "--brief"]
+    assert lgan(*brief, "--format", "csv").out.startswith("model,FreeSolv")
+    [grid] = lgan(*brief, "--json").json["tables"]
+    assert grid["columns"][0] == "model"
+    ran = lgan(*brief, "--plot", "nowhere/a.png")
+    assert ran.code == 2
+    assert "must be in a folder that exists" in ran.err
+    assert "picture: a.png" in lgan(*brief, "--plot", "a.png").err
