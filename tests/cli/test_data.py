@@ -231,8 +231,32 @@ def test_shards_with_features_of_graphs_and_columns_train_what_the_table_trains(
     assert "the column day" in refused.err
 
 
-def test_shards_are_for_tables(lgan, empty):
-    ran = lgan("data", "prepare", "csl", "--shards", "4")
+def test_info_of_shards_is_that_of_their_table(lgan, tmp_path):
+    rows = "\n".join(f"{'C' * (1 + i % 5)}O,{i % 2}" for i in range(10))
+    (tmp_path / "t.csv").write_text(f"smiles,active\n{rows}\nC1CC,1\n")
+    refused = lgan("data", "prepare", "t.csv", "--features", "degree", "--output", "shards")
+    assert refused.code == 2
+    assert "`--features` is for sets with a name" in refused.err
+    assert lgan("data", "prepare", "t.csv", "--shards", "3", "--output", "shards").code == 0
+    table, shards = (lgan("data", "info", source, "--json").json for source in ("t.csv", "shards"))
+    del table["columns"]
+    for key, value in table.items():
+        assert key in ("name", "bytes") or shards[key] == value, key
+
+
+@pytest.mark.data
+def test_pair_codes_are_prepared_where_asked_for(lgan, mirror, tmp_path):
+    prepare = ["data", "prepare", "MUTAG", "--mirror", mirror]
+    plain = lgan(*prepare, "--json").json
+    coded = lgan(*prepare, "--pair-code", "cycles", "--json").json
+    assert coded["cache"] != plain["cache"]
+    assert (tmp_path / coded["cache"]).is_file()
+    assert "ready: lgan cv MUTAG --pair-code cycles" in lgan(*prepare, "--pair-code", "cycles").out
+
+
+@pytest.mark.parametrize("option", ["--shards", "--processes"])
+def test_shards_are_for_tables(lgan, empty, option):
+    ran = lgan("data", "prepare", "csl", option, "4")
     assert ran.code == 2
     assert "for tables of molecules" in ran.err
     assert empty()

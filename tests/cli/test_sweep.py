@@ -147,6 +147,8 @@ def test_a_table_is_searched_by_its_metric_and_split(lgan, tmp_path, workers):
         (["--objective", "fair", "--folds", 2], "needs `--folds` of 3 or more"),
         (["--resume", "--overwrite"], "exclude each other"),
         (["--set", "hidden"], "expects NAME=VALUE"),
+        (["--storage", "nonsense"], "URL of a database, such as sqlite:///study.db"),
+        (["--storage", "sqlite:////no/where/a.db"], "URL of a database"),
     ],
 )
 def test_bad_usage_ends_with_code_2(lgan, empty, arguments, message):
@@ -154,6 +156,25 @@ def test_bad_usage_ends_with_code_2(lgan, empty, arguments, message):
     assert ran.code == 2
     assert message in ran.err
     assert empty()
+
+
+def test_a_search_does_not_go_on_with_a_table_that_was_edited(lgan, tmp_path, space):
+    pytest.importorskip("rdkit", reason="molecules need rdkit")
+    rows = [f"{'C' * (1 + i)},{i % 2}" for i in range(12)]
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(["smiles,y", *rows]))
+    how = ["sweep", "a.csv", *SMALL[1:], "--space", space, "--trials", 1]
+    assert lgan(*how).code == 0
+    assert "1 of 1 trials" in lgan(*how, "--resume").err
+    rows[0], rows[1] = "C,1", "CC,0"
+    path.write_text("\n".join(["smiles,y", *rows]))
+    ran = lgan(*how, "--resume")
+    assert ran.code == 1
+    assert "begun with other settings: data: " in ran.err
+    record = tmp_path / "runs" / "sweep" / "a.csv-lgan.json"
+    early = {key: value for key, value in json.loads(record.read_text()).items() if key != "data"}
+    record.write_text(json.dumps(early))
+    assert lgan(*how, "--resume").code == 0
 
 
 @pytest.mark.parametrize("package", ["optuna", "matplotlib", "ray"])

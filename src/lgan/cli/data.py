@@ -60,6 +60,11 @@ def prepare(
     """
     data.check(source)
     if Path(source).exists():
+        if features is not None:
+            raise typer.BadParameter(
+                "`--features` is for sets with a name: of molecules all features of atoms are kept "
+                "that `--atoms` names."
+            )
         kept = [] if columns is None else [name.strip() for name in columns.split(",")]
         how = {
             "pair_code": pair_code or "none", "compress": compress,
@@ -68,29 +73,25 @@ def prepare(
         }  # fmt: skip
         _prepare_table(Path(source), data, how, output, as_json)
         return
-    if (output, shards, ray, graph_features, columns) != (None,) * 5:
+    if (output, shards, ray, graph_features, columns, processes) != (*(None,) * 5, 1):
         raise typer.BadParameter(
-            "`--shards`, `--ray`, `--output`, `--graph-features`, `--columns` are for tables of "
-            "molecules."
+            "`--shards`, `--processes`, `--ray`, `--output`, `--graph-features`, `--columns` are "
+            "for tables of molecules."
         )
     if source not in DATASETS:
         raise typer.BadParameter(f"{source} is read when it is needed: `lgan train {source}`.")
-    _prepare_named(source, data, features, compress, as_json)
+    how = {"features": features, "compress": compress, "pair_code": pair_code or "none"}
+    _prepare_named(source, data, how, as_json)
 
 
-def _prepare_named(
-    dataset: str, data: SourceOptions, features: str | None, compress: bool, as_json: bool
-) -> None:
+def _prepare_named(dataset: str, data: SourceOptions, how: dict[str, Any], as_json: bool) -> None:
     """Fetch a registered set and cache it."""
     from lgan.data import load, prepared_path
     from lgan.experiment.overview import structure
 
     begin = time.perf_counter()
     with reading_progress(dataset) as progress:
-        union = load(
-            dataset, root=data.root, mirror=data.mirror, features=features, compress=compress,
-            progress=progress,
-        )  # fmt: skip
+        union = load(dataset, root=data.root, mirror=data.mirror, progress=progress, **how)
     facts: dict[str, Any] = {
         "graphs": union.num_graphs,
         "classes": union.num_classes,
@@ -98,14 +99,14 @@ def _prepare_named(
         "seconds": round(time.perf_counter() - begin, 2),
     }
     if DATASETS[dataset].kind != "synthetic":
-        path = prepared_path(dataset, root=data.root, features=features, compress=compress)
-        facts["cache"] = str(path)
+        facts["cache"] = str(prepared_path(dataset, root=data.root, **how))
     if as_json:
         print_json({"name": dataset, **facts})
         return
     _show(f"{dataset}: {DATASETS[dataset].description}", facts)
     if "cache" in facts:
-        console.print(f"ready: lgan cv {dataset}", highlight=False)
+        coded = "" if how["pair_code"] == "none" else f" --pair-code {how['pair_code']}"
+        console.print(f"ready: lgan cv {dataset}{coded}", highlight=False)
 
 
 def _prepare_table(

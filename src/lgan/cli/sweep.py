@@ -48,6 +48,7 @@ from lgan.sweep.study import SAMPLERS, optuna_study
 from lgan.sweep.trial import OBJECTIVES
 from lgan.task import METRICS
 from lgan.train.environment import environment
+from lgan.train.tensor_file import checksum
 
 SHOWN = 10
 
@@ -143,6 +144,8 @@ def sweep(
     folder = output or Path("runs") / "sweep"
     record = folder / f"{stem}.json"
     _look(record, resume=resume, overwrite=overwrite)
+    if storage is not None:
+        _check_storage(storage)
     reading = data.reading(seed=seed, columns=how.columns)
     found = read_source(settings_for(model, dataset, **fixed), source, reading)
     fold = checked_folds(how, found, folds, seed)
@@ -156,6 +159,7 @@ def sweep(
         folds=Path(how.of).name if published else str(int(fold.max()) + 1),
         split=f"published:{Path(how.of).name}" if published else str(how),
         metric=measured, asked=data.asked(),
+        data=checksum({"graphs": found.keys(), "y": found.union.y, "fold": fold})[:12],
     )  # fmt: skip
     root = Path(data.root).absolute()
     shared = Batch(
@@ -189,6 +193,18 @@ def _look(record: Path, *, resume: bool, overwrite: bool) -> None:
         )
     if resume and not record.exists():
         note(f"There is no study {record.stem} in {record.parent} to resume: a new one begins.")
+
+
+def _check_storage(address: str) -> None:
+    """Refuse a database that cannot be reached before hours of trials are to go there."""
+    optuna, sqlalchemy = require("optuna"), require("sqlalchemy.exc")
+    try:
+        optuna.get_all_study_names(address)
+    except (ValueError, sqlalchemy.SQLAlchemyError, optuna.exceptions.OptunaError) as error:
+        raise typer.BadParameter(
+            f"`--storage` must be the URL of a database, such as sqlite:///study.db, got "
+            f"{address!r}: {error}"
+        ) from error
 
 
 def _workers(number: int, ray: str | None, *, gpus: int) -> Workers:
@@ -228,7 +244,8 @@ def _line(trials: list[Trial], wanted: int, metric: str) -> str:
     finished = [trial for trial in trials if trial.outcome is not None]
     best = _ranked(trials)[:1]
     told = "".join(f", best {_value(trial, metric)} (trial {trial.number})" for trial in best)
-    return f"{len(finished)} of {wanted} trials, {len(trials) - len(finished)} running{told}"
+    done, of = len(finished), max(wanted, len(trials))
+    return f"{done} of {of} trials, {len(trials) - done} running{told}"
 
 
 def _live_table(head: Head, trials: list[Trial], wanted: int) -> Table:

@@ -77,11 +77,13 @@ def contents(found: ReadSource, why: str = "") -> dict[str, Any]:
             "with different targets": several.conflicting,
             **({"as several stereoisomers": several.stereo} if several.stereo else {}),
         }
-    nodes = raw.node_ptr.diff()
-    edges = torch.searchsorted(raw.pair_index[0].contiguous(), raw.node_ptr).diff()
+    # What shards say of their rows has no nodes.
+    graphs = raw if found.shards is None else found.select(range(raw.num_graphs))
+    nodes = graphs.node_ptr.diff()
+    edges = torch.searchsorted(graphs.pair_index[0].contiguous(), graphs.node_ptr).diff()
     return facts | {
-        "node features": _columns(raw.nodes),
-        "edge features": _columns(raw.pairs),
+        "node features": _columns(graphs.nodes),
+        "edge features": _columns(graphs.pairs),
         "nodes per graph": _spread(nodes),
         "edges per graph": _spread(edges),
         "graphs without edges": int((edges == 0).sum()),

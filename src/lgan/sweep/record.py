@@ -29,6 +29,7 @@ class Head:
         sampler: ``random``, ``grid`` or ``tpe``.
         seeds: Trainings of every trial, side by side, whose mean is its objective. They differ in
             initial weights and dropout and share the batches.
+        data: Checksum of graphs, targets and folds; empty in early records.
     """
 
     model: str
@@ -43,10 +44,13 @@ class Head:
     split: str = "stratified"
     metric: str = "accuracy"
     asked: dict[str, Any] = field(default_factory=dict)
+    data: str = ""
 
     def check_same(self, before: "Head", where: str) -> None:
         """Refuse to go on with another search than the one begun."""
         now, then = self._flat(), before._flat()
+        if not before.data:
+            then["data"] = self.data
         names = dict.fromkeys([*now, *then])
         changed = [name for name in names if then.get(name) != now.get(name)]
         if changed:
