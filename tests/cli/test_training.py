@@ -230,7 +230,8 @@ def test_folder_with_a_run_is_kept_unless_told_otherwise(command, lgan, tmp_path
         (["--model", "gin"], "model name lgan → gin"),
         (["--readout", "mean"], "model readout sum → mean"),
         (["--features", "degree"], "node features 1 →"),
-        (["--folds", 4], "folds "),
+        (["--folds", 4], "other settings: folds, or what is held out inside them"),
+        (["--fair"], "held out inside them (`--fair`, `--bagged`, `--seeds`). Resume with"),
         (["--set", "norm=layer"], "model norm batch → layer"),
         (["--seeds", 2], "with other settings: seed 0 → [0, 1]"),
     ],
@@ -269,7 +270,7 @@ def test_without_a_terminal_lines_tell_what_a_kernel_does(lgan, monkeypatch):
 
 def test_without_a_terminal_a_long_step_is_named_when_it_begins(lgan):
     ran = lgan("wl", "hierarchy", "--max-nodes", 4)
-    assert ran.err.splitlines() == ["refining all connected graphs"]
+    assert ran.err.splitlines() == ["refining all connected graphs of 3 nodes"]
 
 
 def _interrupt_after(epochs: int) -> Callable[..., object]:

@@ -15,6 +15,12 @@ from lgan.train.tensor_file import checksum, json_object, not_finite, read_metad
 QUICK = 0.1
 # The share of a run's time that writing may take where it is slow.
 SHARE = 0.05
+# Settings that are checksums, which tell nobody anything, and what they are of.
+CHECKSUMS = {
+    "folds": "folds, or what is held out inside them (`--fair`, `--bagged`, `--seeds`)",
+    "targets": "targets",
+    "features and edges": "features and edges",
+}
 
 
 class RunState:
@@ -75,7 +81,10 @@ class RunState:
         keys = dict.fromkeys([*settings, *before])
         changed = [key for key in keys if before.get(key) != settings.get(key)]
         if changed:
-            listed = ", ".join(f"{key} {before.get(key)} → {settings.get(key)}" for key in changed)
+            listed = ", ".join(
+                CHECKSUMS.get(key) or f"{key} {before.get(key)} → {settings.get(key)}"
+                for key in changed
+            )
             raise ValueError(
                 f"The run in {self.path.parent} was started with other settings: {listed}. "
                 "Resume with the same settings, or choose another output folder."
