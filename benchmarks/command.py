@@ -13,7 +13,7 @@ from benchmarks import BENCHMARKS, BenchConfig, Record, Row
 from benchmarks.row import memory_text, seconds_text
 from lgan.cli import options
 from lgan.cli.screen import activity, log, print_json, table
-from lgan.cli.setup import choose_device
+from lgan.cli.setup import check_folder, choose_device
 from lgan.train.environment import environment
 
 app = typer.Typer(add_completion=False)
@@ -54,6 +54,7 @@ def bench(
     place = choose_device(device)
     chosen = _chosen(names, place)
     folder = output or (Path("runs") / "bench" if quick else Path("results") / "bench")
+    check_folder(folder)
     mode = "quick" if quick else "full" if full else "default"
     records, failed = {}, []
     for number, name in enumerate(chosen, 1):

@@ -169,6 +169,13 @@ def test_a_table_that_is_too_wide_is_cut_between_columns_and_loses_nothing(capsy
     assert out.split("┘")[-1].split() == ["a", "note"] * 9
 
 
+def test_a_column_is_as_wide_as_the_longest_line_of_its_cells(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "31")
+    table("T", ["case", "lgan", "its"], [["layer", "1.25 s\n3.00 GiB", "2.50 s\n1.00 GiB"]])
+    out = capsys.readouterr().out
+    assert "│ layer │   1.25 s │   2.50 s │" in out
+
+
 def test_brackets_in_names_of_columns_are_shown_as_they_are(capsys):
     table("T", ["id", "rate [/s]", "b [/] y"], [["[/s]", "1", "[red]"]])
     out = capsys.readouterr().out

@@ -95,3 +95,10 @@ def test_the_real_thing_runs(tmp_path):
     result = _run("triangles", "--quick", "--output", tmp_path)
     assert result.exit_code == 0, result.output
     assert len(Record.load(tmp_path / "triangles.json").rows) == 6
+
+
+def test_an_output_that_cannot_be_a_folder_is_refused_before_anything_is_measured(fake, tmp_path):
+    (tmp_path / "file").write_text("")
+    result = _run("triangles", "--output", tmp_path / "file")
+    assert result.exit_code == 2
+    assert "starting" not in result.output

@@ -174,7 +174,7 @@ def table(title: str, columns: list[str], rows: list[list[str]], note: str = "")
     """
     cells = [[column, *(row[k] for row in rows)] for k, column in enumerate(columns)]
     numbers = [k > 0 and all(map(_is_number, some[1:])) for k, some in enumerate(cells)]
-    whole = [max(map(cell_len, some)) for some in cells]
+    whole = [max(map(_width, some)) for some in cells]
     least = [_least(some, number=own) for some, own in zip(cells, numbers, strict=True)]
     console.print(title, style="table.title", markup=False, highlight=False)
     for group in _groups(least, console.width):
@@ -197,7 +197,11 @@ def _least(cells: list[str], *, number: bool) -> int:
     """The width in which numbers stay whole, and words that are not very long."""
     words = [word for cell in (cells[:1] if number else cells) for word in cell.split()]
     longest = min(max(map(cell_len, words), default=0), WORD)
-    return max(longest, *(map(cell_len, cells[1:] if number else ())), 1)
+    return max(longest, *(map(_width, cells[1:] if number else ())), 1)
+
+
+def _width(cell: str) -> int:
+    return max(map(cell_len, cell.split("\n")))
 
 
 def _groups(least: list[int], room: int) -> list[list[int]]:

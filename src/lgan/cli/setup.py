@@ -226,6 +226,13 @@ def output_folder(given: Path | None, default: str, *, resume: bool, overwrite: 
     folder = given or Path("runs") / default
     if resume and overwrite:
         raise typer.BadParameter("`--resume` and `--overwrite` exclude each other. Choose one.")
+    check_folder(folder)
+    _refuse_used(folder, resume=resume, overwrite=overwrite)
+    return folder
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse, before any work, an output that is no folder that may be written to, nor can be."""
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         problem = "may not be written to" if there.is_dir() else "is a file"
@@ -233,8 +240,6 @@ def output_folder(given: Path | None, default: str, *, resume: bool, overwrite: 
             f"`--output` must be a folder that may be written to, but {there} {problem}. "
             "Choose another."
         )
-    _refuse_used(folder, resume=resume, overwrite=overwrite)
-    return folder
 
 
 def check_fold_count(folds: int | None, *, fair: str | None) -> None:

@@ -18,6 +18,7 @@ from lgan.cli.groups import SourceOptions, grouped
 from lgan.cli.screen import console, log, note, print_json, table
 from lgan.cli.setup import (
     check_fold_count,
+    check_folder,
     checked_folds,
     choose_device,
     choose_split,
@@ -142,6 +143,7 @@ def sweep(
     check_space(choices, model, dataset, fixed)
     fixed = all_fixed(choices, model, dataset, fixed)
     folder = output or Path("runs") / "sweep"
+    check_folder(folder)
     record = folder / f"{stem}.json"
     _look(record, resume=resume, overwrite=overwrite)
     if storage is not None:
