@@ -1,4 +1,4 @@
-"""`import lgan` beside `import torch_geometric`, which it needs."""
+"""Importing what a user begins with beside `import torch_geometric`, which it needs."""
 
 from benchmarks.child import run_child
 from benchmarks.config import BenchConfig
@@ -8,28 +8,37 @@ from benchmarks.row import Bar, Row
 _CODE = """\
 import sys, time
 begin = time.perf_counter()
-__import__(sys.argv[1])
+exec(sys.argv[1])
 print(time.perf_counter() - begin)
 """
+# `import lgan` alone reads nothing until a name is asked for. What each part needs is its peer.
+CASES = {
+    "network": ("from lgan import LGAN, load", "import torch_geometric"),
+    "estimator": ("from lgan import LGANClassifier", "import torch_geometric, sklearn.base"),
+}
 
 
 def import_time(config: BenchConfig) -> list[Row]:
-    """Import both in fresh processes, in turn."""
-    peer = "torch_geometric"
+    """Import both sides in fresh processes, in turn."""
+    return [_row(name, *statements, config) for name, statements in CASES.items()]
+
+
+def _row(name: str, ours: str, peer: str, config: BenchConfig) -> Row:
     repeats = 1 if config.quick else 9
-    samples: dict[str, list[float]] = {OURS: [], peer: []}
+    sides = {OURS: ours, peer.removeprefix("import "): peer}
+    samples: dict[str, list[float]] = {side: [] for side in sides}
     memory: dict[str, int] = {}
     for turn in range(1 if config.quick else 0, repeats + 1):
-        for package in samples:
-            config.progress(f"import {package}, {turn} of {repeats}")
-            run = run_child(_CODE, package)
+        for side, statement in sides.items():
+            config.progress(f"{statement}, {turn} of {repeats}")
+            run = run_child(_CODE, statement)
             if run.problem:
-                raise ValueError(f"`import {package}` {run.problem}.")
-            memory[package] = run.memory or 0
+                raise ValueError(f"`{statement}` {run.problem}.")
+            memory[side] = run.memory or 0
             if turn:  # the first reads the files from the disk
-                samples[package].append(float(run.output))
-    row = comparison(
-        "import", "`import lgan` in a fresh process", samples, peer=peer, bar=Bar("ratio", 1.3),
-        detail={f"{package} memory": held for package, held in memory.items()},
+                samples[side].append(float(run.output))
+    return comparison(
+        f"import, {name}", f"`{ours}` in a fresh process", samples,
+        peer=peer.removeprefix("import "), bar=Bar("ratio", 1.3),
+        detail={f"{side} memory": held for side, held in memory.items()},
     )  # fmt: skip
-    return [row]

@@ -47,7 +47,7 @@ class BenchmarkSpec:
 
 
 BENCHMARKS: dict[str, BenchmarkSpec] = {
-    "import": BenchmarkSpec(import_time, "`import lgan` beside `import torch_geometric`", "cpu"),
+    "import": BenchmarkSpec(import_time, "imports beside `import torch_geometric`", "cpu"),
     "triangles": BenchmarkSpec(triangles, "Triangle listing beside igraph and networkx", "cpu"),
     "product": BenchmarkSpec(product, "The product with the incidence matrices, both ways", "any"),
     "epoch": BenchmarkSpec(epoch, "One epoch of one LGAN beside PyG's GIN", "cpu"),
