@@ -256,17 +256,19 @@ def descriptors(raw: RawGraphs) -> NDArray[np.float64]:
 
     with require("rdkit.rdBase").BlockLogs():
         molecules = [graph_molecule(raw, graph).ToBinary() for graph in range(raw.num_graphs)]
-    new = [molecule for molecule in dict.fromkeys(molecules) if molecule not in _KNOWN]
+    known = {molecule: _KNOWN.get(molecule) for molecule in molecules}
+    new = [molecule for molecule, row in known.items() if row is None]
     chunks = [new[first : first + CHUNK] for first in range(0, len(new), CHUNK)]
     processes = min(torch.get_num_threads(), len(new) // MANY) or 1
     tables = Parallel(processes)(delayed(_descriptors)(chunk) for chunk in chunks)
     for chunk, table in zip(chunks, tables, strict=True):
         _KNOWN.update(zip(chunk, table, strict=True))
+        known.update(zip(chunk, table, strict=True))
+    for molecule in list(_KNOWN)[:-MOST_KNOWN]:
+        _KNOWN.pop(molecule, None)  # another thread may have dropped it
     values = np.empty((len(molecules), len(descriptor_names())))
     for row, molecule in enumerate(molecules):
-        values[row] = _KNOWN[molecule]
-    for molecule in list(_KNOWN)[:-MOST_KNOWN]:
-        del _KNOWN[molecule]
+        values[row] = known[molecule]
     return values
 
 
