@@ -94,14 +94,12 @@ def _measure(folder: Path, column: str, choice: str, members: int) -> dict[str, 
     )  # fmt: skip
     if ran.problem:
         raise RuntimeError(f"{column}, {choice}: {ran.problem}")
-    task = data.union.known_task
-    metric = task.metric("roc-auc" if task.classes else "rmse")
     scores = [
-        metric(data.union.y[data.part(split, seed) == VALIDATION].numpy(), np.asarray(said))
+        data.score(split, seed, VALIDATION, np.asarray(said))
         for seed, said in zip(seeds, ran.result["predictions"], strict=True)
     ]
     return {
-        "set": column, "choice": choice, "members": members, "seed": 0, "metric": metric.name,
+        "set": column, "choice": choice, "members": members, "seed": 0, "metric": data.metric.name,
         "bagged": round(fmean(scores), 5), "bagged_folds": [round(value, 5) for value in scores],
         "epochs": ran.result["epochs"], "seconds": round(time.perf_counter() - begin, 1),
         "settings": ran.result["settings"], "version": __version__,

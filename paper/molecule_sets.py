@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from lgan.data import Encoder, GraphFeatures, RawGraphs, load_raw
@@ -18,6 +19,7 @@ from lgan.data.load import with_target
 from lgan.data.split_words import scaffolds
 from lgan.graph import GraphUnion
 from lgan.task import Task
+from lgan.task.metrics import Metric
 
 __all__ = [
     "DESCRIPTORS",
@@ -74,6 +76,16 @@ class PreparedSet:
     def part(self, split: str, seed: int) -> Tensor:
         """The part of every molecule; of ogbg-molhiv's split there is one for all seeds."""
         return self.parts[split, 0 if split == "ogb" else seed]
+
+    @property
+    def metric(self) -> Metric:
+        """What answers are scored by."""
+        task = self.union.known_task
+        return task.metric("roc-auc" if task.classes else "rmse")
+
+    def score(self, split: str, seed: int, judged: int, answers: NDArray[np.float64]) -> float:
+        """The score of what a model says of the rows of a part."""
+        return self.metric(self.union.y[self.part(split, seed) == judged].numpy(), answers)
 
     @staticmethod
     def load(folder: Path, name: str) -> "PreparedSet":

@@ -165,16 +165,13 @@ def _called(function: str, arguments: dict[str, Any]) -> dict[str, Any]:
 def _row(folder: Path, cell: Cell, seeds: list[int], ran: dict[str, Any]) -> dict[str, Any]:
     name, split, model, members = cell
     data = PreparedSet.load(folder, name)
-    task = data.union.known_task
-    metric = task.metric("roc-auc" if task.classes else "rmse")
-    scores, rows = [], []
+    classes, scores, rows = data.union.known_task.has_classes, [], []
     for seed, said in zip(seeds, ran["predictions"], strict=True):
-        part = data.part(split, seed)
-        answers = np.asarray(said) if model in NETWORKS else link(said, classes=task.has_classes)
-        scores.append(metric(data.union.y[part == TEST].numpy(), answers))
-        rows.append(torch.bincount(part, minlength=3).tolist())
+        answers = np.asarray(said) if model in NETWORKS else link(said, classes=classes)
+        scores.append(data.score(split, seed, TEST, answers))
+        rows.append(torch.bincount(data.part(split, seed), minlength=3).tolist())
     return {
-        "dataset": name, "split": split, "metric": metric.name, "model": model,
+        "dataset": name, "split": split, "metric": data.metric.name, "model": model,
         "members": members, "seeds": seeds, "scores": [round(score, 6) for score in scores],
         "train_seconds": [round(value, 3) for value in ran["train_seconds"]],
         "predict_seconds": [round(value, 4) for value in ran["predict_seconds"]],
