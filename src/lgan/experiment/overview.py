@@ -11,6 +11,7 @@ from torch import Tensor
 
 from lgan.data import Columns
 from lgan.data.molecule_tables import count_duplicates
+from lgan.data.raw import RawGraphs
 from lgan.data.tables import is_table, open_table
 from lgan.experiment.reading import Reading
 from lgan.experiment.settings import settings_for
@@ -49,11 +50,14 @@ def overview(
     except ValueError as error:  # still worth a look, unless nothing can be read at all
         plain = replace(reading, targets=(), task=None)
         found, why = ReadSource.of(settings, source, plain, progress=progress), str(error)
-    return facts | contents(found, why) | structure(found.whole)
+    facts |= contents(found, why)
+    if found.shards is not None:
+        facts |= _sizes(found.select(range(found.raw.num_graphs)))
+    return facts | structure(found.whole)
 
 
 def contents(found: ReadSource, why: str = "") -> dict[str, Any]:
-    """What the graphs of a source and their targets are.
+    """What the graphs of a source and their targets are; of shards no more than is at hand.
 
     Args:
         found: The source.
@@ -77,13 +81,16 @@ def contents(found: ReadSource, why: str = "") -> dict[str, Any]:
             "with different targets": several.conflicting,
             **({"as several stereoisomers": several.stereo} if several.stereo else {}),
         }
-    # What shards say of their rows has no nodes.
-    graphs = raw if found.shards is None else found.select(range(raw.num_graphs))
-    nodes = graphs.node_ptr.diff()
-    edges = torch.searchsorted(graphs.pair_index[0].contiguous(), graphs.node_ptr).diff()
-    return facts | {
-        "node features": _columns(graphs.nodes),
-        "edge features": _columns(graphs.pairs),
+    return facts | _sizes(raw) if found.shards is None else facts
+
+
+def _sizes(raw: RawGraphs) -> dict[str, Any]:
+    """What is told of nodes and edges, and how many there are."""
+    nodes = raw.node_ptr.diff()
+    edges = torch.searchsorted(raw.pair_index[0].contiguous(), raw.node_ptr).diff()
+    return {
+        "node features": _columns(raw.nodes),
+        "edge features": _columns(raw.pairs),
         "nodes per graph": _spread(nodes),
         "edges per graph": _spread(edges),
         "graphs without edges": int((edges == 0).sum()),
