@@ -206,6 +206,11 @@ def test_table_becomes_shards_that_train_takes(lgan, tmp_path):
     ]
     assert scores[0] == scores[1]
     assert len(scores[2]) == 2
+    ran = lgan("train", "shards", *tiny[:-1], "--window", "2", "--output", "told")
+    assert ran.code == 0, ran.err
+    report = (tmp_path / "told" / "report.html").read_text()
+    assert "unreadable rows" in report
+    assert "nodes per graph" not in report  # for which all shards would be read again
     refused = lgan("train", "shards", "--pair-code", "full", "--output", "m9")
     assert refused.code == 1
     assert "read as they were prepared" in refused.err
