@@ -19,7 +19,7 @@ def adam(
     start: int,
     stop: int,
 ) -> None:
-    """Update some of the elements and clear their gradients.
+    """Update some of the elements.
 
     The constants are the schedule's factor of the learning rates over the correction of the mean,
     ``1 - beta1``, ``beta2``, ``1 - beta2``, ``eps``, the reciprocal of the correction of the root,
@@ -34,7 +34,6 @@ def adam(
         g = grad[i] + penalty * decay
         m = mean[i] + new * (g - mean[i])
         s = keep * square[i] + fresh * g * g
-        grad[i] = 0
         mean[i] = m
         square[i] = s
         value[i] -= lr[i] * (rate * m / (np.sqrt(s) * root + eps) + shrink * decay)

@@ -44,13 +44,20 @@ class StackedAdam:
         for p in parameters:
             stop = start + p.numel()
             p.data = self.value[start:stop].view(p.shape)
-            p.grad = self.grad[start:stop].view(p.shape)
             start = stop
+
+    def backward(self, loss: Tensor) -> None:
+        """The gradients of a loss, in place of those before.
+
+        They are joined at once: to add each to a place of its own is a kernel for every parameter.
+        """
+        found = torch.autograd.grad(loss, self.parameters, materialize_grads=True)
+        torch.cat([gradient.flatten() for gradient in found], out=self.grad)
 
     @torch.no_grad()
     def step(self, scale: float | Tensor = 1.0) -> None:
-        """Update all models and clear their gradients; ``scale`` multiplies every learning rate,
-        one or one per model (the schedule).
+        """Update all models; ``scale`` multiplies every learning rate, one or one per model (the
+        schedule).
 
         The number of steps is a tensor, so that a captured step goes on counting.
         """
@@ -71,7 +78,6 @@ class StackedAdam:
         self.square.mul_(self.beta2).addcmul_(self.grad, self.grad, value=1 - self.beta2)
         change = self.mean / self.square.sqrt().div_(root).add_(self.eps)
         self.value.sub_(change.mul_(lr).mul_(rate))
-        self.grad.zero_()
 
     def _compiled_step(self, lr: Tensor, scale: Tensor, rate: Tensor, root: Tensor) -> None:
         from lgan.ops.numba_adam import adam

@@ -8,8 +8,9 @@ from torch import Tensor, nn
 from lgan.graph.free_memory import free_memory
 from lgan.train.stack import drawn
 
-# Value, gradient, two moments, learning rate and weight decay of every weight (StackedAdam).
-COPIES = 6
+# Value, gradient (before and after it is joined to the others), two moments, learning rate and
+# weight decay of every weight (StackedAdam).
+COPIES = 7
 
 
 def outline(factory: Callable[[], nn.Module]) -> nn.Module:

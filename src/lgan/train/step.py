@@ -79,7 +79,7 @@ class Step:
         counted = None if whole is None else whole.counted
         out = out.to(weight.dtype)
         loss = self.objective.loss(out, batch.y, weight, graph_weight, counted)
-        loss.sum().backward()
+        self.optimizer.backward(loss.sum())
         self._added = together.sum_later(self.optimizer.grad)
         return loss.detach()
 
