@@ -3,7 +3,9 @@ import torch
 
 from lgan import GraphUnion, predict
 from lgan.graph import GraphBatch
+from lgan.graph.device_union import DeviceUnion
 from lgan.train import evaluate
+from lgan.train.captured import CapturedCall
 from lgan.train.evaluate import HeldOut
 from lgan.train.stack import unstack
 from stacks import build_stack
@@ -44,6 +46,22 @@ def test_one_shared_pass_gives_the_same_answers(models, union):
     shared.batches = [[union.batch(everything)]]
     for a, b in zip(alone.outputs(together), shared.outputs(together), strict=True):
         torch.testing.assert_close(a, b)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_captured_pass_reads_the_weights_as_they_are(models, union):
+    together, on_gpu = models[0].cuda(), union.to("cuda")
+    plain = HeldOut(on_gpu, HELD_OUT)
+    captured = HeldOut(on_gpu, HELD_OUT, captured=DeviceUnion(on_gpu))
+    for _ in range(4):  # compiled, captured, replayed, replayed
+        for a, b in zip(plain.outputs(together), captured.outputs(together), strict=True):
+            torch.testing.assert_close(a, b)
+        with torch.no_grad():
+            for parameter in together.parameters():
+                parameter.mul_(1.1)
+    assert isinstance(captured.found, CapturedCall)
+    assert captured.found.graph is not None
 
 
 def test_a_model_alone_in_a_shared_pass_finds_its_graphs_in_their_order():

@@ -6,7 +6,8 @@ fixed capacity, and an epoch is their replay over a plan of graph ids. There are
 batches, so that the next one is cut while the models train on the one before.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,6 +18,38 @@ from lgan.graph.device_union import Capacity, DeviceUnion
 
 # Steps run one by one before a capture, as CUDA graphs require.
 WARM_UP = 3
+
+
+class Plan(NamedTuple):
+    """The batches of an epoch: their graphs ``[batches, B]``, filled up, and the room they need."""
+
+    rows: Tensor
+    needed: Capacity
+
+
+class CapturedCall:
+    """A function of tensors that stay where they are, captured when it is called again.
+
+    Args:
+        function: Returns a tensor on the device, and does not synchronise.
+    """
+
+    def __init__(self, function: Callable[[], Tensor]) -> None:
+        self.function = function
+        self.graph: torch.cuda.CUDAGraph | None = None
+        self.found: Tensor | None = None
+
+    def __call__(self) -> Tensor:
+        """What the function returns; the next call overwrites it."""
+        if self.found is None:  # compiles, and fills caches
+            self.found = self.function()
+            return self.found
+        if self.graph is None:
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.found = self.function()
+        self.graph.replay()
+        return self.found
 
 
 class CapturedSteps:
@@ -52,27 +85,31 @@ class CapturedSteps:
         self.loss = torch.zeros(seen.size(0), device=self.device)
         self.training, self.cutting = (torch.cuda.Stream(self.device) for _ in range(2))
 
-    def run(self, batches: Sequence[Tensor], scale: Tensor) -> Tensor:
+    def plan(self, batches: Iterable[Tensor]) -> Plan:
+        """The batches of an epoch as :meth:`run` takes them; the host's work, done ahead."""
+        rows = pad_sequence(list(batches), batch_first=True, padding_value=self.filler)
+        return Plan(rows, self.data.capacity(rows))
+
+    def run(self, plan: Plan, scale: Tensor) -> Tensor:
         """Train on the batches of an epoch; returns the mean losses ``[K]``, not waited for."""
-        plan = pad_sequence(list(batches), batch_first=True, padding_value=self.filler)
-        needed = self.data.capacity(plan)
-        fits = self.capacity is not None and self.capacity.covers(needed)
-        if not fits or self.size != plan.size(1):
+        number, size = plan.rows.shape
+        fits = self.capacity is not None and self.capacity.covers(plan.needed)
+        if not fits or self.size != size:
             self.places = []
-            self.capacity, self.size = needed.padded(1.05), plan.size(1)
+            self.capacity, self.size = plan.needed.padded(1.05), size
         if self.scale.shape != scale.shape:
             self.places, self.scale = [], scale.to(self.device)
         self.scale.copy_(scale)
         self.loss.zero_()
-        rows = plan.to(self.device)
+        rows = plan.rows.to(self.device)
         outside = torch.cuda.current_stream()
         self.training.wait_stream(outside)
         self.cutting.wait_stream(outside)
         first = 0
         if not self.places:
-            first = min(WARM_UP, len(plan))
+            first = min(WARM_UP, number)
             self._warm_up(rows[:first])
-            if first < len(plan):
+            if first < number:
                 self._capture(rows[first])
         for i, row in enumerate(rows[first:]):
             place = self.places[i % len(self.places)]
@@ -86,7 +123,7 @@ class CapturedSteps:
                 place.trained.replay()
                 place.read.record()
         outside.wait_stream(self.training)
-        return self.loss / len(plan)
+        return self.loss / number
 
     def _batch(self, ids: Tensor) -> tuple[GraphBatch, Tensor, Tensor | None]:
         assert self.capacity is not None

@@ -1,6 +1,6 @@
 """Predictions of stacked models on their own held-out graphs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -10,7 +10,9 @@ from torch import Tensor, nn
 from lgan import ops
 from lgan.data.sharded_union import Graphs, ShardedUnion
 from lgan.graph import GraphBatch
+from lgan.graph.device_union import DeviceUnion
 from lgan.ops import together
+from lgan.train.captured import CapturedCall
 from lgan.train.stack import model_view
 
 # Nodes and triangle entries of one pass; bounds memory, not results.
@@ -19,6 +21,8 @@ CHUNK = 1 << 22
 CACHED = 1 << 12
 # Below this, counted over all models, a GPU is faster with one pass over all graphs.
 SHARED = 1 << 21
+# Below this such a pass is mostly launches, and is captured; a capture keeps its memory.
+CAPTURED = 1 << 18
 
 
 @torch.no_grad()
@@ -50,6 +54,7 @@ class HeldOut:
         union: The data set.
         held_out: Graphs of every model.
         device: Where the models are; by default where the data set is.
+        captured: The data set as captured steps read it; little evaluations are then captured too.
     """
 
     def __init__(
@@ -57,6 +62,8 @@ class HeldOut:
         union: Graphs,
         held_out: Sequence[Tensor],
         device: torch.device | None = None,
+        *,
+        captured: DeviceUnion | None = None,
     ) -> None:
         self.union = union
         self.device = device or union.device
@@ -74,6 +81,11 @@ class HeldOut:
         self.batches = [list(union.batches(ps)) for ps in self.pieces] if resident else []
         self.stack: nn.Module | None = None
         self.views: list[nn.Module] = []
+        self.found: Callable[[], Tensor] = self._found
+        self.captured = captured is not None and load < CAPTURED
+        if captured is not None and self.captured:
+            room = captured.capacity(everything[None].cpu())
+            self.batches = [[captured.batch(everything, room)]]
 
     @torch.no_grad()
     def outputs(self, model: nn.Module) -> list[Tensor]:
@@ -81,6 +93,12 @@ class HeldOut:
         if self.stack is not model:
             self.stack = model
             self.views = [model_view(model, group.index) for group in self.groups]
+            self.found = CapturedCall(self._found) if self.captured else self._found
+        # All outputs as one tensor: the host waits for the device once, not once a model.
+        return list(torch.split(self.found().cpu(), [ids.numel() for ids in self.held_out]))
+
+    def _found(self) -> Tensor:
+        """The outputs of all models, one after another, where they are computed."""
         found: list[Tensor] = [torch.empty(0)] * len(self.held_out)
         for i, (group, view) in enumerate(zip(self.groups, self.views, strict=True)):
             dtype = next((t.dtype for t in view.parameters()), torch.get_default_dtype())
@@ -88,8 +106,7 @@ class HeldOut:
             out = _gathered(out.view(-1, *out.shape[-2:]), group.ids.numel())
             for row, (k, place) in enumerate(self.places[i].items()):
                 found[k] = out[row, place]
-        # All outputs as one tensor: the host waits for the device once, not once a model.
-        return list(torch.split(torch.cat(found).cpu(), [ids.numel() for ids in self.held_out]))
+        return torch.cat(found)
 
     def _cut(self, group: int) -> Iterable[GraphBatch]:
         """The batches of a group, kept or cut anew."""

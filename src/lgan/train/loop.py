@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from lgan._version import __version__
 from lgan.catalogue import DATASETS
 from lgan.data.sharded_union import Graphs, ShardedUnion
 from lgan.graph import GraphUnion
+from lgan.graph.device_union import DeviceUnion
 from lgan.nn.norm import BatchNorm
 from lgan.ops import together
 from lgan.train.adam import StackedAdam
@@ -137,13 +138,16 @@ def train_together(
     if graph_weight is not None:
         graph_weight = _checked_weight(graph_weight, union.num_graphs).to(device)
     given = (seen.to(device), step, graph_weight)
-    run: Callable[[Sequence[Tensor], Tensor], Tensor]
-    run = partial(_run_steps, union, objective, *given)
+    ready: Callable[[Iterable[Tensor]], Any] = list
+    run: Callable[[Any, Tensor], Tensor] = partial(_run_steps, union, objective, *given)
     resident = isinstance(union, GraphUnion) and union.device.type != "cpu"
+    cut: DeviceUnion | None = None
     if captured and resident and together.workers() == 1:
         assert isinstance(union, GraphUnion)
-        run = CapturedSteps(union, *given).run
-    tested = HeldOut(union, [torch.cat([job.test, job.validation]) for job in jobs], device)
+        steps = CapturedSteps(union, *given)
+        ready, run, cut = steps.plan, steps.run, steps.data
+    held_out = [torch.cat([job.test, job.validation]) for job in jobs]
+    tested = HeldOut(union, held_out, device, captured=cut)
 
     last, who = until or config.epochs, stop_choices(jobs)
     stopped = epoch == last or (epoch > 0 and curves.stopped(who, epoch, config))
@@ -156,12 +160,12 @@ def train_together(
         **windows,
     )
     with ops.model_threads(device):
-        batches = [] if stopped else list(plan(epoch=epoch))
+        batches = [] if stopped else ready(plan(epoch=epoch))
         while not stopped:
             begin = time.perf_counter()
             loss = run(batches, _schedule(chosen, epoch))
             if epoch + 1 < last:  # while a GPU still trains
-                batches = list(plan(epoch=epoch + 1))
+                batches = ready(plan(epoch=epoch + 1))
             mean.update(epoch)
             curves.loss[:, epoch] = loss.cpu()
             with mean.in_place():
