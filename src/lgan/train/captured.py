@@ -28,7 +28,7 @@ class Plan(NamedTuple):
 
 
 class CapturedCall:
-    """A function of tensors that stay where they are, captured when it is called again.
+    """A function of tensors that stay where they are, captured at its first call.
 
     Args:
         function: Returns a tensor on the device, and does not synchronise.
@@ -37,14 +37,12 @@ class CapturedCall:
     def __init__(self, function: Callable[[], Tensor]) -> None:
         self.function = function
         self.graph: torch.cuda.CUDAGraph | None = None
-        self.found: Tensor | None = None
+        self.found: Tensor
 
     def __call__(self) -> Tensor:
         """What the function returns; the next call overwrites it."""
-        if self.found is None:  # compiles, and fills caches
-            self.found = self.function()
-            return self.found
         if self.graph is None:
+            self.function()  # compiles, and fills caches
             self.graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(self.graph):
                 self.found = self.function()
