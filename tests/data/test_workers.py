@@ -67,10 +67,10 @@ def test_a_molecule_that_brings_a_worker_down_is_an_error_of_its_row(
 
     monkeypatch.setattr(workers._Workers, "_ask", ask)
     first, second = featurised([["C", "N", "boom", "O", "CC"], ["CCC"]], processes=2)
-    assert first.errors == [(2, "RDKit broke down on this molecule")]
-    assert first.smiles == ["C", "N", "O", "CC"]
+    assert first.errors == ((2, "RDKit broke down on this molecule"),)
+    assert first.smiles == ("C", "N", "O", "CC")
     assert first.rows.tolist() == [0, 1, 3, 4]
-    assert second.smiles == ["CCC"]
+    assert second.smiles == ("CCC",)
 
 
 def test_a_worker_that_cannot_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,38 +24,39 @@ LONGEST_REASON = 200
 READY = b"ready"
 
 
-@dataclass
-class FeaturisedChunk:
-    """The molecules of a few rows as one disjoint union.
+@dataclass(frozen=True, eq=False)
+class Molecules:
+    """Molecules as one disjoint union of graphs.
+
+    Atoms are in the order of their SMILES. Salts and mixtures are graphs of several components.
 
     Attributes:
-        rows: The place in the chunk of every molecule that could be read ``[M]``.
-        num_atoms: Atoms of every molecule ``[M]``.
-        pair_index: Its bonds as ``u < v``, in lexicographic order, in atoms of the union
-            ``[2, P]``.
+        rows: The row of every graph ``[G]``.
+        errors: Row and reason of every molecule that could not be read.
+        smiles: The canonical isomeric SMILES of every graph; equal for equal molecules.
+        node_ptr: Where the atoms of every graph begin ``[G + 1]``.
+        pair_index: Every bond once as ``u < v``, in lexicographic order ``[2, P]``.
         atoms: The row of ``atom_table`` of every atom ``[N]``.
         atom_table: The distinct atoms: atomic number, degree, charge, hydrogens, hybridisation,
             aromatic, ring, chirality ``[U, 8]``.
         bonds: The row of ``bond_table`` of every bond ``[P]``.
         bond_table: The distinct bonds: order, conjugated, ring, stereo ``[V, 4]``.
-        smiles: The canonical isomeric SMILES of every molecule.
-        errors: The place in the chunk and the reason of every molecule that could not be read.
     """
 
-    rows: NDArray[np.int32]
-    num_atoms: NDArray[np.int32]
-    pair_index: NDArray[np.int32]
+    rows: NDArray[np.int64]
+    errors: tuple[tuple[int, str], ...]
+    smiles: tuple[str, ...]
+    node_ptr: NDArray[np.int64]
+    pair_index: NDArray[np.int64]
     atoms: NDArray[np.int32]
     atom_table: NDArray[np.int16]
     bonds: NDArray[np.int32]
     bond_table: NDArray[np.int16]
-    smiles: list[str]
-    errors: list[tuple[int, str]]
 
 
 def featurise(
     structures: Sequence[Any], *, hydrogens: bool = False, standardise: bool = False
-) -> FeaturisedChunk:
+) -> Molecules:
     """Read molecules and list their atoms and bonds.
 
     Args:
@@ -92,22 +93,22 @@ def featurise(
             _list_atoms(mol, atoms, marked=not plain or "@" in structure)
             _list_bonds(mol, bonds, ends, start, marked=not plain or not _UNMARKED(structure))
             start += sizes[-1]
-    pair_index = np.array(ends, dtype=np.int32).reshape(-1, 2).T
+    pair_index = np.array(ends, dtype=np.int64).reshape(-1, 2).T
     order = np.lexsort((pair_index[1], pair_index[0]))
     pair_index = np.ascontiguousarray(pair_index[:, order])
     bond_table = np.array(list(bonds.ids), dtype=np.int16).reshape(-1, 4)
     bond_ids = np.array(bonds.codes, dtype=np.int32)[order]
     atom_ids, atom_table = _with_bonds(atoms, pair_index, bond_table[bond_ids, 2] > 0)
-    return FeaturisedChunk(
-        rows=np.array(rows, dtype=np.int32),
-        num_atoms=np.array(sizes, dtype=np.int32),
+    return Molecules(
+        rows=np.array(rows, dtype=np.int64),
+        errors=tuple(errors),
+        smiles=tuple(smiles),
+        node_ptr=np.cumsum([0, *sizes], dtype=np.int64),
         pair_index=pair_index,
         atoms=atom_ids,
         atom_table=atom_table,
         bonds=bond_ids,
         bond_table=bond_table,
-        smiles=smiles,
-        errors=errors,
     )
 
 
@@ -123,29 +124,32 @@ def read_molecule(structure: Any, *, hydrogens: bool = False, standardise: bool 
     return Chem.AddHs(mol) if hydrogens else mol
 
 
-def joined(chunks: Sequence[FeaturisedChunk], lengths: Sequence[int]) -> FeaturisedChunk:
-    """Chunks of ``lengths`` rows as one; its tables may hold a row several times."""
+def joined(parts: Sequence[Molecules], lengths: Sequence[int]) -> Molecules:
+    """Parts of ``lengths`` rows as one; the rows of its tables are in order."""
 
-    def shifted(name: str, by: Sequence[int]) -> NDArray[np.int32]:
-        shift = [0, *np.cumsum(by)[:-1].tolist()] if len(by) else []
-        parts = [getattr(chunk, name) + d for chunk, d in zip(chunks, shift, strict=True)]
-        return np.concatenate(parts, axis=-1)
+    def shifted(name: str, by: Sequence[int]) -> NDArray[Any]:
+        each = zip(parts, np.cumsum([0, *by[:-1]]).tolist(), strict=True)
+        return np.concatenate([getattr(part, name) + start for part, start in each], axis=-1)
+
+    def distinct(ids: str, table: str) -> tuple[NDArray[np.int32], NDArray[np.int16]]:
+        tables = [getattr(part, table) for part in parts]
+        rows, place = np.unique(np.concatenate(tables), axis=0, return_inverse=True)
+        return place.reshape(-1).astype(np.int32)[shifted(ids, [len(t) for t in tables])], rows
 
     first = np.cumsum([0, *lengths]).tolist()
-    return FeaturisedChunk(
+    atoms, atom_table = distinct("atoms", "atom_table")
+    bonds, bond_table = distinct("bonds", "bond_table")
+    sizes = np.concatenate([np.diff(part.node_ptr) for part in parts])
+    return Molecules(
         rows=shifted("rows", lengths),
-        num_atoms=np.concatenate([chunk.num_atoms for chunk in chunks]),
-        pair_index=shifted("pair_index", [len(chunk.atoms) for chunk in chunks]),
-        atoms=shifted("atoms", [len(chunk.atom_table) for chunk in chunks]),
-        atom_table=np.concatenate([chunk.atom_table for chunk in chunks]),
-        bonds=shifted("bonds", [len(chunk.bond_table) for chunk in chunks]),
-        bond_table=np.concatenate([chunk.bond_table for chunk in chunks]),
-        smiles=[text for chunk in chunks for text in chunk.smiles],
-        errors=[
-            (first[k] + row, reason)
-            for k, chunk in enumerate(chunks)
-            for row, reason in chunk.errors
-        ],
+        errors=tuple((first[k] + row, why) for k, p in enumerate(parts) for row, why in p.errors),
+        smiles=tuple(text for part in parts for text in part.smiles),
+        node_ptr=np.concatenate([[0], np.cumsum(sizes)]),
+        pair_index=shifted("pair_index", [len(part.atoms) for part in parts]),
+        atoms=atoms,
+        atom_table=atom_table,
+        bonds=bonds,
+        bond_table=bond_table,
     )
 
 
@@ -206,7 +210,7 @@ def _list_bonds(
 
 
 def _with_bonds(
-    atoms: _Distinct, pair_index: NDArray[np.int32], in_ring: NDArray[np.bool_]
+    atoms: _Distinct, pair_index: NDArray[np.int64], in_ring: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int32], NDArray[np.int16]]:
     """Add what the bonds say of the atoms, the degree and the ring, to the listed properties."""
     num_atoms = len(atoms.codes)

@@ -4,17 +4,15 @@ import hashlib
 import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from lgan._optional import require
 from lgan.data.cache import cache_key, load_tensors, locked, save_tensors
-from lgan.data.featurise import VERSION, FeaturisedChunk, joined
+from lgan.data.featurise import VERSION, Molecules, joined
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.data.workers import featurised
 
@@ -22,35 +20,6 @@ from lgan.data.workers import featurised
 CHUNK = 500
 Progress = Callable[[int], None]
 ARRAYS = ("rows", "node_ptr", "pair_index", "atoms", "atom_table", "bonds", "bond_table")
-
-
-@dataclass(frozen=True, eq=False)
-class Molecules:
-    """Molecules as one disjoint union of graphs.
-
-    Atoms are in the order of their SMILES. Salts and mixtures are graphs of several components.
-
-    Attributes:
-        rows: The row of every graph ``[G]``.
-        errors: Row and reason of every molecule that could not be read.
-        smiles: The canonical isomeric SMILES of every graph; equal for equal molecules.
-        node_ptr: Where the atoms of every graph begin ``[G + 1]``.
-        pair_index: Every bond once as ``u < v``, in lexicographic order ``[2, P]``.
-        atoms: The row of ``atom_table`` of every atom ``[N]``.
-        atom_table: The distinct atoms, as integers by `ATOM_FEATURES` ``[U, 8]``.
-        bonds: The row of ``bond_table`` of every bond ``[P]``.
-        bond_table: The distinct bonds, as integers by `BOND_FEATURES` ``[V, 4]``.
-    """
-
-    rows: NDArray[np.int64]
-    errors: tuple[tuple[int, str], ...]
-    smiles: tuple[str, ...]
-    node_ptr: NDArray[np.int64]
-    pair_index: NDArray[np.int64]
-    atoms: NDArray[np.int32]
-    atom_table: NDArray[np.int16]
-    bonds: NDArray[np.int32]
-    bond_table: NDArray[np.int16]
 
 
 def featurise_molecules(
@@ -79,7 +48,6 @@ def featurise_molecules(
         ((1, "SMILES Parse Error: unclosed ring for input: 'C1CC'"),)
     """
     features = features or MoleculeFeatures()
-    require("rdkit")
     one_block = featurise_blocks([structures], features, processes=processes, progress=progress)
     if cache is None:
         [molecules] = one_block
@@ -104,6 +72,8 @@ def featurise_blocks(
     """`featurise_molecules` of every block, in order, with a few blocks in memory at a time."""
     features = features or MoleculeFeatures()
     require("rdkit")
+    if processes is not None and processes < 1:
+        raise ValueError(f"`processes` must be 1 or more, got {processes}. Leave it out for all.")
     lengths: deque[list[int]] = deque()
 
     def chunks() -> Iterator[Sequence[Any]]:
@@ -112,54 +82,21 @@ def featurise_blocks(
             lengths.append([len(part) for part in parts])
             yield from parts
 
-    done: list[FeaturisedChunk] = []
+    done: list[Molecules] = []
     rows = 0
-    for chunk in _in_workers(chunks(), features, processes):
+    for chunk in featurised(
+        chunks(),
+        processes=processes or torch.get_num_threads(),
+        hydrogens=features.hydrogens,
+        standardise=features.standardise,
+    ):
         rows += lengths[0][len(done)]
         done.append(chunk)
         if progress is not None:
             progress(rows)
         if len(done) == len(lengths[0]):
-            yield _union(done, lengths.popleft())
+            yield joined(done, lengths.popleft())
             done = []
-
-
-def _in_workers(
-    chunks: Iterable[Sequence[Any]], features: MoleculeFeatures, processes: int | None
-) -> Iterator[FeaturisedChunk]:
-    if processes is not None and processes < 1:
-        raise ValueError(f"`processes` must be 1 or more, got {processes}. Leave it out for all.")
-    return featurised(
-        chunks,
-        processes=processes or torch.get_num_threads(),
-        hydrogens=features.hydrogens,
-        standardise=features.standardise,
-    )
-
-
-def _union(chunks: Sequence[FeaturisedChunk], lengths: Sequence[int]) -> Molecules:
-    whole = joined(chunks, lengths)
-    atom_table, atoms = _distinct(whole.atom_table, whole.atoms)
-    bond_table, bonds = _distinct(whole.bond_table, whole.bonds)
-    return Molecules(
-        rows=whole.rows.astype(np.int64),
-        errors=tuple(whole.errors),
-        smiles=tuple(whole.smiles),
-        node_ptr=np.concatenate([[0], np.cumsum(whole.num_atoms, dtype=np.int64)]),
-        pair_index=whole.pair_index.astype(np.int64),
-        atoms=atoms,
-        atom_table=atom_table,
-        bonds=bonds,
-        bond_table=bond_table,
-    )
-
-
-def _distinct(
-    table: NDArray[np.int16], ids: NDArray[np.int32]
-) -> tuple[NDArray[np.int16], NDArray[np.int32]]:
-    """The table with every row once, in order, and the ids in it."""
-    rows, place = np.unique(table, axis=0, return_inverse=True)
-    return rows, place.reshape(-1).astype(np.int32)[ids]
 
 
 def _key(structures: Sequence[Any], features: MoleculeFeatures) -> str:

@@ -12,11 +12,12 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
 from lgan.data import featurise as script
-from lgan.data.featurise import READY, FeaturisedChunk, featurise, joined
+from lgan.data.featurise import READY, Molecules, featurise, joined
 
 # For every process: so many that none waits while a block that is done is predicted.
 CHUNKS_AHEAD = 8
@@ -24,7 +25,7 @@ CHUNKS_AHEAD = 8
 
 def featurised(
     chunks: Iterable[Sequence[Any]], *, processes: int = 1, **options: bool
-) -> Iterator[FeaturisedChunk]:
+) -> Iterator[Molecules]:
     """`featurise` of every chunk, in order.
 
     A single chunk is done in this process, since a worker takes a while to start. A structure
@@ -42,7 +43,7 @@ def featurised(
             yield featurise(chunk, **options)
         return
     with _Workers(processes, options) as workers:
-        waiting: deque[Future[FeaturisedChunk]] = deque()
+        waiting: deque[Future[Molecules]] = deque()
         for chunk in chain(first, rest):
             waiting.append(workers.submit(chunk))
             if len(waiting) >= processes * CHUNKS_AHEAD:
@@ -74,10 +75,10 @@ class _Workers:
             with suppress(OSError), process:  # a request that nobody reads any more
                 pass
 
-    def submit(self, chunk: Sequence[Any]) -> "Future[FeaturisedChunk]":
+    def submit(self, chunk: Sequence[Any]) -> "Future[Molecules]":
         return self._threads.submit(self._featurise, chunk)
 
-    def _featurise(self, chunk: Sequence[Any]) -> FeaturisedChunk:
+    def _featurise(self, chunk: Sequence[Any]) -> Molecules:
         try:
             return self._ask(chunk)
         except (EOFError, OSError, pickle.UnpicklingError):
@@ -85,18 +86,16 @@ class _Workers:
                 raise
             self._own.process = None  # it is gone; the next request starts another
         if len(chunk) == 1:
-            nothing = featurise([])
-            nothing.errors.append((0, "RDKit broke down on this molecule"))
-            return nothing
+            return replace(featurise([]), errors=((0, "RDKit broke down on this molecule"),))
         half = len(chunk) // 2
         parts = (chunk[:half], chunk[half:])
         return joined([self._featurise(part) for part in parts], [len(part) for part in parts])
 
-    def _ask(self, chunk: Sequence[Any]) -> FeaturisedChunk:
+    def _ask(self, chunk: Sequence[Any]) -> Molecules:
         process = getattr(self._own, "process", None) or self._start()
         pickle.dump(list(chunk), process.stdin, protocol=5)
         process.stdin.flush()
-        return FeaturisedChunk(**pickle.load(process.stdout))
+        return Molecules(**pickle.load(process.stdout))
 
     def _start(self) -> Any:
         # -P: the folder of the script, which is full of our modules, stays off the path.
