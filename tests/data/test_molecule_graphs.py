@@ -11,7 +11,7 @@ ROWS = ["CC(=O)[O-].[Na+]", "C1", "c1ccccc1", "N"]
 
 
 def test_graphs_know_their_rows_names_and_targets() -> None:
-    graphs = molecule_graphs(featurise_molecules(ROWS), name="salts", targets={"y": [1, 0, 1]})
+    graphs = molecule_graphs(featurise_molecules(ROWS), name="salts", targets={"y": [1, 5, 0, 1]})
     assert (graphs.name, graphs.num_graphs, graphs.num_nodes, graphs.num_pairs) == (
         "salts",
         3,

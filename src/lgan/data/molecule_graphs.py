@@ -34,9 +34,9 @@ def molecule_graphs(
         molecules: What `featurise_molecules` gave.
         features: Which features of atoms and bonds to keep; all of them unless given.
         name: The name of the set.
-        targets: Columns with one value per graph.
+        targets: Columns with a value for every row, also for those that could not be read.
         columns: Further such columns, for groups or splits.
-        structures: What every graph was read from, see `RawGraphs`.
+        structures: What every row holds, see `RawGraphs`.
 
     Example:
         >>> from lgan.data.molecules import featurise_molecules
@@ -44,19 +44,23 @@ def molecule_graphs(
         >>> graphs.nodes.names[0], graphs.nodes.vocabularies[0], graphs.pairs.names[0]
         ('element', ('C', 'O'), 'order')
     """
-    features = features or MoleculeFeatures()
+    features, rows = features or MoleculeFeatures(), molecules.rows.tolist()
+
+    def read(cells: Mapping[str, Sequence[Any]] | None) -> dict[str, list[Any]]:
+        return {name: [own[row] for row in rows] for name, own in (cells or {}).items()}
+
     return RawGraphs(
         name=name,
         node_ptr=torch.from_numpy(molecules.node_ptr),
         pair_index=torch.from_numpy(molecules.pair_index),
         nodes=_columns(molecules.atom_table, molecules.atoms, ATOM_FEATURES, features.atoms),
         pairs=_columns(molecules.bond_table, molecules.bonds, BOND_FEATURES, features.bonds),
-        targets=dict(targets or {}),
-        columns=dict(columns or {}),
+        targets=read(targets),
+        columns=read(columns),
         rows=torch.from_numpy(molecules.rows),
         errors=molecules.errors,
         ids=molecules.smiles,
-        structures=None if structures is None else tuple(structures),
+        structures=None if structures is None else tuple(structures[row] for row in rows),
         featuriser=features.to_json(),
     )
 

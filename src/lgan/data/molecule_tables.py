@@ -128,15 +128,13 @@ def read_molecule_table(
     molecules = featurise_molecules(
         cells, features, processes=processes, progress=progress, cache=cache
     )
-    rows = molecules.rows.tolist()
-    per_graph = {column: [kept[column][row] for row in rows] for column in kept}
     return molecule_graphs(
         _with_reasons(molecules, unfit),
         features,
         name=name,
-        targets={column: per_graph[column] for column in wanted},
-        columns={column: per_graph[column] for column in columns},
-        structures=per_graph[structures],
+        targets={column: kept[column] for column in wanted},
+        columns={column: kept[column] for column in columns},
+        structures=cells,
     )
 
 

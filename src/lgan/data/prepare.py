@@ -265,23 +265,18 @@ def _write_shard(
     [(_, molecules)] = molecules_of_blocks(
         [block], plan["structures"], features, processes=processes
     )
-    rows, kept = molecules.rows.tolist(), plan["columns"]
-    cells = {
-        name: [block.columns[name][row] for row in rows]
-        for name in (*task.targets, *kept, plan["structures"])
-    }
     raw = molecule_graphs(
         molecules,
         features,
         name=plan["name"],
-        targets={name: cells[name] for name in task.targets},
-        columns={name: cells[name] for name in kept},
-        structures=cells[plan["structures"]],
+        targets={name: block.columns[name] for name in task.targets},
+        columns={name: block.columns[name] for name in plan["columns"]},
+        structures=block.columns[plan["structures"]],
     )
     raw = RawGraphs(**{**vars(raw), "task": task, "rows": raw.rows + block.first})
     labelled, checksum = with_target(raw, task), ""
     if labelled.num_graphs:
-        values = GraphValues.of(raw, (*asked["graph_features"], *kept))
+        values = GraphValues.of(raw, (*asked["graph_features"], *plan["columns"]))
         places = torch.searchsorted(raw.rows, labelled.rows)
         union = Encoder.fit(raw).encode(
             labelled, compress=asked["compress"], pair_code=asked["pair_code"]

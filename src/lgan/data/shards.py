@@ -210,18 +210,16 @@ class Shards:
         """Some graphs before they were encoded, read again from their canonical SMILES, which
         may have the atoms in another order.
         """
-        asked = torch.as_tensor(graphs, dtype=torch.int64)
-        rows = self.rows().select(asked.tolist())
+        rows = self.rows().select(graphs)
         assert rows.structures is not None
         assert self.encoder.featuriser is not None
         features = MoleculeFeatures.from_json(self.encoder.featuriser)
         read = featurise_molecules(rows.structures, features, processes=1)
-        rows = rows.select(read.rows.tolist())
         found = molecule_graphs(
             read, features, name=self.name, targets=rows.targets, columns=rows.columns,
             structures=rows.structures,
         )  # fmt: skip
-        return replace(found, rows=rows.rows, task=self.task)
+        return replace(found, rows=rows.rows[found.rows], task=self.task)
 
     def _columns(self) -> dict[str, list[Any]]:
         """The cells of every column that was kept, one per graph."""

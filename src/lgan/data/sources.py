@@ -322,8 +322,7 @@ def _molecules(structures: list[Any], how: _Reading) -> RawGraphs:
             "values: `targets={name: values}`."
         )
     read = featurise_molecules(structures, how.molecules, progress=how.told(len(structures)))
-    own = [structures[row] for row in read.rows.tolist()]
-    return molecule_graphs(read, how.molecules, structures=own)
+    return molecule_graphs(read, how.molecules, structures=structures)
 
 
 def _networkx(graphs: list[Any], how: _Reading) -> RawGraphs:

@@ -200,16 +200,13 @@ class PredictionRows:
         # What features of whole graphs come from, as far as it is there.
         told = [] if graphs is None else [name for name in graphs.columns if name in table.names]
         for block, molecules in molecules_of_blocks(blocks, structures, features):
-            rows = molecules.rows.tolist()
-            read = (*targets, *told, structures)
-            cells = {name: [block.columns[name][row] for row in rows] for name in read}
             raw = molecule_graphs(
                 molecules,
                 features,
                 name=table.path.name,
-                targets={name: cells[name] for name in targets},
-                columns={name: cells[name] for name in told},
-                structures=cells[structures],
+                targets={name: block.columns[name] for name in targets},
+                columns={name: block.columns[name] for name in told},
+                structures=block.columns[structures],
             )
             yield from self._rows(raw, block.columns, on_error, block.first)
             done += len(block)
