@@ -8,8 +8,9 @@ pytest.importorskip("rdkit")
 from rdkit import Chem
 
 from lgan.data import molecules as module
+from lgan.data.featurise import Molecules
 from lgan.data.molecule_features import MoleculeFeatures
-from lgan.data.molecules import ARRAYS, Molecules, featurise_blocks, featurise_molecules
+from lgan.data.molecules import ARRAYS, featurise_blocks, featurise_molecules
 
 ROWS = ["CCO", "bad", "c1ccccc1", "[Na+].[Cl-]", "", "C[C@H](N)C(=O)O", "OCC"]
 
@@ -51,9 +52,9 @@ def test_pairs_are_sorted_and_stay_within_their_graph() -> None:
 def test_chunks_and_processes_change_nothing(
     processes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[int] = []
+    told: list[float] = []
     parts = featurise_molecules(ROWS, processes=processes, progress=told.append)
-    assert told == [3, 6, 7]
+    assert told == [3 / 7, 6 / 7, 1]
     monkeypatch.setattr(module, "CHUNK", 500)
     _assert_equal(parts, featurise_molecules(ROWS))
 
@@ -72,9 +73,9 @@ def test_the_cache_holds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     made = featurise_molecules(ROWS)
     _assert_equal(featurise_molecules(ROWS, cache=tmp_path), made)
     monkeypatch.setattr(module, "featurised", None)  # what is cached needs no work
-    told: list[int] = []
+    told: list[float] = []
     _assert_equal(featurise_molecules(ROWS, cache=tmp_path, progress=told.append), made)
-    assert told == [7]
+    assert told == [1]
 
 
 def test_the_cache_knows_what_shapes_the_result(tmp_path: Path) -> None:

@@ -8,14 +8,13 @@ import torch
 from numpy.typing import NDArray
 
 from lgan.data.columns import Columns
-from lgan.data.featurise import read_molecule
+from lgan.data.featurise import Molecules, read_molecule
 from lgan.data.molecule_features import (
     ATOM_FEATURES,
     BOND_FEATURES,
     MoleculeFeatures,
     spelled_columns,
 )
-from lgan.data.molecules import Molecules
 from lgan.data.raw import RawGraphs
 
 

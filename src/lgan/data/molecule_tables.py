@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from lgan._optional import require
+from lgan.data.featurise import Molecules
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.data.molecule_graphs import molecule_graphs
-from lgan.data.molecules import Molecules, Progress, featurise_blocks, featurise_molecules
+from lgan.data.molecules import Progress, featurise_blocks, featurise_molecules
 from lgan.data.raw import RawGraphs
 from lgan.data.sdf import MOLBLOCK, NAME
-from lgan.data.tables import BLOCK, SMILES_NAMES, TableBlock, open_table
+from lgan.data.tables import SMILES_NAMES, TableBlock, open_table
 from lgan.task.cells import spelled
 
 
@@ -219,13 +220,7 @@ def _blocks(source: Any) -> tuple[str, tuple[str, ...], Iterable[TableBlock]]:
     lengths = {len(cells) for cells in columns.values()}
     if len(lengths) != 1:
         raise ValueError(f"Columns must have the same length, got {sorted(lengths)}.")
-
-    def blocks() -> Iterator[TableBlock]:
-        for first in range(0, max(lengths), BLOCK):
-            rows = slice(first, first + BLOCK)
-            yield TableBlock(first, {name: cells[rows] for name, cells in columns.items()})
-
-    return "table", tuple(columns), blocks()
+    return "table", tuple(columns), [TableBlock(0, columns)]
 
 
 def table_columns(source: Any) -> dict[str, list[Any]]:
@@ -254,6 +249,6 @@ def existing_column(name: str, names: Sequence[str], what: str) -> str:
     return name
 
 
-def _listed(names: Sequence[str], shown: int = 20) -> str:
-    more = f", … ({len(names)} in all)" if len(names) > shown else ""
-    return (", ".join(map(repr, names[:shown])) or "none") + more
+def _listed(names: Sequence[str]) -> str:
+    more = f", … ({len(names)} in all)" if len(names) > 20 else ""
+    return (", ".join(map(repr, names[:20])) or "none") + more

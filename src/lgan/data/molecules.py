@@ -18,7 +18,7 @@ from lgan.data.workers import featurised
 
 # Rows that a worker reads at a time: enough to make the hand-over cheap, few enough to be told.
 CHUNK = 500
-Progress = Callable[[int], None]
+Progress = Callable[[float], None]
 ARRAYS = ("rows", "node_ptr", "pair_index", "atoms", "atom_table", "bonds", "bond_table")
 
 
@@ -37,7 +37,7 @@ def featurise_molecules(
             becomes an error of its row.
         features: How molecules become graphs. Which features are chosen does not matter here.
         processes: Worker processes, as many as torch has threads unless given; 1 works in this one.
-        progress: Called with the number of rows done so far.
+        progress: Called with the fraction done, from 0 to 1.
         cache: A folder in which the result is kept, by the structures and by what made it.
 
     Example:
@@ -48,7 +48,12 @@ def featurise_molecules(
         ((1, "SMILES Parse Error: unclosed ring for input: 'C1CC'"),)
     """
     features = features or MoleculeFeatures()
-    one_block = featurise_blocks([structures], features, processes=processes, progress=progress)
+
+    def told(rows: int) -> None:
+        if progress is not None:
+            progress(rows / max(1, len(structures)))
+
+    one_block = featurise_blocks([structures], features, processes=processes, progress=told)
     if cache is None:
         [molecules] = one_block
         return molecules
@@ -57,8 +62,8 @@ def featurise_molecules(
         if not path.is_file():
             [molecules] = one_block
             _save(path, molecules)
-        elif progress is not None:
-            progress(len(structures))
+        else:
+            told(len(structures))
         return _load(path)
 
 
@@ -67,9 +72,11 @@ def featurise_blocks(
     features: MoleculeFeatures | None = None,
     *,
     processes: int | None = None,
-    progress: Progress | None = None,
+    progress: Callable[[int], None] = lambda rows: None,
 ) -> Iterator[Molecules]:
-    """`featurise_molecules` of every block, in order, with a few blocks in memory at a time."""
+    """`featurise_molecules` of every block, in order, with a few blocks in memory at a time;
+    ``progress`` takes the number of rows done so far.
+    """
     features = features or MoleculeFeatures()
     require("rdkit")
     if processes is not None and processes < 1:
@@ -92,8 +99,7 @@ def featurise_blocks(
     ):
         rows += lengths[0][len(done)]
         done.append(chunk)
-        if progress is not None:
-            progress(rows)
+        progress(rows)
         if len(done) == len(lengths[0]):
             yield joined(done, lengths.popleft())
             done = []

@@ -144,11 +144,6 @@ class _Reading:
             return None
         return [self.targets] if isinstance(self.targets, str) else list(self.targets)
 
-    def told(self, total: int) -> Callable[[int], None] | None:
-        """A callback that takes the number of rows done."""
-        tell = self.progress
-        return None if tell is None else lambda done: tell(min(1.0, done / max(1, total)))
-
 
 def is_path(source: str | os.PathLike[str]) -> bool:
     """Whether a text is a path rather than a name: whether something is there.
@@ -216,26 +211,19 @@ def _by_name(name: str, how: _Reading) -> RawGraphs:
 
 
 def _table(source: Any, how: _Reading) -> RawGraphs:
-    from lgan.data.molecule_tables import read_molecule_table, table_columns
-    from lgan.data.tables import open_table
+    from lgan.data.molecule_tables import read_molecule_table
 
     if isinstance(how.targets, Mapping) and how.targets:
         raise TypeError(
             "`targets` of a table must be names of its columns, got values. Add them as columns."
         )
-    if not isinstance(source, os.PathLike):
-        source = table_columns(source)
-    total = 0
-    if how.progress is not None:
-        is_file = isinstance(source, os.PathLike)
-        total = open_table(source).rows if is_file else len(next(iter(source.values()), ()))
     return read_molecule_table(
         source,
         how.molecules,
         smiles_column=how.smiles_column,
         targets=how.target_names,
         columns=tuple(how.columns),
-        progress=how.told(total),
+        progress=how.progress,
         cache=Path(how.root) / "molecules",
     )
 
@@ -288,9 +276,29 @@ def _graphs(entries: list[Any], how: _Reading) -> RawGraphs:
     first = next((entry for entry in entries if entry is not None), None)
     package = type(first).__module__.split(".")[0]
     if first is None or isinstance(first, str) or package == "rdkit":
-        return _molecules(entries, how)
+        from lgan.data.molecule_graphs import molecule_graphs
+        from lgan.data.molecules import featurise_molecules
+
+        if how.target_names:
+            raise ValueError(
+                f"A list of molecules has no columns, got the targets {how.target_names}. Pass "
+                "their values: `targets={name: values}`."
+            )
+        read = featurise_molecules(entries, how.molecules, progress=how.progress)
+        return molecule_graphs(read, how.molecules, structures=entries)
     if hasattr(first, "adj"):
-        return _networkx(entries, how)
+        from lgan.data.networkx_graphs import from_networkx
+
+        return from_networkx(
+            entries,
+            node_features=how.node_features,
+            edge_features=how.edge_features,
+            targets=how.target_names,
+            columns=tuple(how.columns),
+            symmetrise=how.symmetrise,
+            directed=how.directed,
+            progress=how.progress,
+        )
     if package == "torch_geometric":
         from lgan.data.pyg import from_pyg
 
@@ -309,32 +317,4 @@ def _absent(entry: Any) -> bool:
         entry is None
         or type(entry).__name__ == "NAType"
         or (isinstance(entry, float) and math.isnan(entry))
-    )
-
-
-def _molecules(structures: list[Any], how: _Reading) -> RawGraphs:
-    from lgan.data.molecule_graphs import molecule_graphs
-    from lgan.data.molecules import featurise_molecules
-
-    if how.target_names:
-        raise ValueError(
-            f"A list of molecules has no columns, got the targets {how.target_names}. Pass their "
-            "values: `targets={name: values}`."
-        )
-    read = featurise_molecules(structures, how.molecules, progress=how.told(len(structures)))
-    return molecule_graphs(read, how.molecules, structures=structures)
-
-
-def _networkx(graphs: list[Any], how: _Reading) -> RawGraphs:
-    from lgan.data.networkx_graphs import from_networkx
-
-    return from_networkx(
-        graphs,
-        node_features=how.node_features,
-        edge_features=how.edge_features,
-        targets=how.target_names,
-        columns=tuple(how.columns),
-        symmetrise=how.symmetrise,
-        directed=how.directed,
-        progress=how.progress,
     )
