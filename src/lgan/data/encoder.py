@@ -3,17 +3,17 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lgan.catalogue import EDGE_FEATURES, known
+from lgan.catalogue import EDGE_FEATURES, FEATURES, known
 from lgan.data.column_encoder import ColumnEncoder
 from lgan.data.columns import Columns
-from lgan.data.degrees import bin_names, bins_of, node_degrees
 from lgan.data.graph_features import GraphFeatures
+from lgan.data.node_features import bins_of, chosen_columns, node_columns
 from lgan.data.raw import RawGraphs
 from lgan.graph import EdgeFeatures, GraphUnion
 from lgan.task import Task
@@ -25,7 +25,6 @@ ONLY_IF_SO = {"directed", "symmetrise", "graphs"}
 MOST_TOLD = 10
 # What a node can be told of itself where a source names no features.
 STRUCTURAL = ("degree", "degree-bins", "constant")
-FEATURES = ("all", "labels", "attributes", "labels+attributes", *STRUCTURAL)
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ class Encoder:
             task: The kind of task, where the values would suggest another.
             other: Keep a column for values that are not here; the published sets have none.
         """
-        known(features, FEATURES, "kind of features")
+        known(features, ("all", *FEATURES), "kind of features")
         known(edge_features, EDGE_FEATURES, "kind of edge features")
         if features == "all" and not raw.nodes.num_columns:
             features = "degree-bins"
@@ -96,7 +95,7 @@ class Encoder:
         check_not_targets(graph_features, () if asked is None else asked.targets)
         return Encoder(
             nodes=ColumnEncoder.fit(nodes, other=other),
-            pairs=ColumnEncoder.fit(_chosen(raw, "edge", edge_features), other=other),
+            pairs=ColumnEncoder.fit(chosen_columns(raw, "edge", edge_features), other=other),
             task=asked,
             featuriser=raw.featuriser,
             directed=raw.direction is not None,
@@ -317,43 +316,6 @@ def check_not_targets(graph_features: Sequence[str], targets: Sequence[str]) -> 
             f"`graph_features` must not name what is predicted, got {told[0]!r}. Leave it out, "
             "or name the targets."
         )
-
-
-def node_columns(raw: RawGraphs, features: str, bins: int | None = None) -> Columns:
-    """The columns of a kind of features; larger degrees than so many bins hold are in the last."""
-    if features == "constant":
-        return Columns(torch.zeros(raw.num_nodes, 1, dtype=torch.int32), ("constant",), (("1",),))
-    if features in ("degree", "degree-bins"):
-        values = node_degrees(raw)
-        if features == "degree-bins":
-            values = bins_of(values)
-            values = values if bins is None else values.clamp(max=bins - 1)
-        count = int(values.max()) + 1 if len(values) else 1
-        words = tuple(map(str, range(count))) if features == "degree" else bin_names(count)
-        return Columns(values.int()[:, None], (features,), (words,))
-    return _chosen(raw, "node", features)
-
-
-def _chosen(raw: RawGraphs, of: Literal["node", "edge"], features: str) -> Columns:
-    """The columns of nodes or edges that hold categories, numbers, both, or none."""
-    columns, kind, others = raw.nodes, "features", "'degree' or 'constant'"
-    if of == "edge":
-        columns, kind, others = raw.pairs, "edge features", "'all' or 'none'"
-    wanted = ("labels", "attributes") if features == "all" else features.split("+")
-    for word, there in (("labels", columns.names), ("attributes", columns.number_names)):
-        if features != "all" and word in wanted and not there:
-            raise ValueError(
-                f"The {kind} {word!r} need {of} {word}, got a set ({raw.name}) without. Choose "
-                f"{others}."
-            )
-    labels, attributes = "labels" in wanted, "attributes" in wanted
-    return Columns(
-        columns.categories if labels else columns.categories[:, :0],
-        columns.names if labels else (),
-        columns.vocabularies if labels else (),
-        columns.numbers if attributes else columns.numbers[:, :0],
-        columns.number_names if attributes else (),
-    )
 
 
 def _task(raw: RawGraphs, targets: Sequence[str] | None, kind: str | None) -> Task | None:

@@ -1,14 +1,20 @@
-"""The usual features of nodes, for models that read no columns of their own."""
+"""Features of nodes and edges by their kind: columns of a source, degrees and bins of these."""
 
 from dataclasses import replace
+from itertools import pairwise
+from math import ceil
+from typing import Literal
 
+import torch
 from torch import Tensor
 
 from lgan.catalogue import DATASETS, FEATURES, known
 from lgan.data.column_encoder import ColumnEncoder
 from lgan.data.columns import Columns
-from lgan.data.encoder import node_columns
 from lgan.data.raw import RawGraphs
+
+# Smallest degrees of the bins: one each below 32, then twelve from a degree to its double.
+_STARTS = torch.tensor([*range(32), *(ceil(32 * 2 ** (k / 12)) for k in range(26 * 12))])
 
 
 def node_features(raw: RawGraphs, features: str) -> tuple[Tensor, int]:
@@ -65,4 +71,64 @@ def _columns(raw: RawGraphs, features: str) -> Columns:
         categories=columns.categories[:, :1],
         names=columns.names[:1],
         vocabularies=columns.vocabularies[:1],
+    )
+
+
+def node_columns(raw: RawGraphs, features: str, bins: int | None = None) -> Columns:
+    """The columns of a kind of features; larger degrees than so many bins hold are in the last."""
+    if features == "constant":
+        return Columns(torch.zeros(raw.num_nodes, 1, dtype=torch.int32), ("constant",), (("1",),))
+    if features in ("degree", "degree-bins"):
+        values = torch.bincount(raw.pair_index.reshape(-1), minlength=raw.num_nodes)
+        if features == "degree-bins":
+            values = bins_of(values)
+            values = values if bins is None else values.clamp(max=bins - 1)
+        count = int(values.max()) + 1 if len(values) else 1
+        words = tuple(map(str, range(count))) if features == "degree" else bin_names(count)
+        return Columns(values.int()[:, None], (features,), (words,))
+    return chosen_columns(raw, "node", features)
+
+
+def chosen_columns(raw: RawGraphs, of: Literal["node", "edge"], features: str) -> Columns:
+    """The columns of nodes or edges that hold categories, numbers, both, or none."""
+    columns, kind, others = raw.nodes, "features", "'degree' or 'constant'"
+    if of == "edge":
+        columns, kind, others = raw.pairs, "edge features", "'all' or 'none'"
+    wanted = ("labels", "attributes") if features == "all" else features.split("+")
+    for word, there in (("labels", columns.names), ("attributes", columns.number_names)):
+        if features != "all" and word in wanted and not there:
+            raise ValueError(
+                f"The {kind} {word!r} need {of} {word}, got a set ({raw.name}) without. Choose "
+                f"{others}."
+            )
+    labels, attributes = "labels" in wanted, "attributes" in wanted
+    return Columns(
+        columns.categories if labels else columns.categories[:, :0],
+        columns.names if labels else (),
+        columns.vocabularies if labels else (),
+        columns.numbers if attributes else columns.numbers[:, :0],
+        columns.number_names if attributes else (),
+    )
+
+
+def bins_of(degree: Tensor) -> Tensor:
+    """The bins of degrees: one each below 32, larger ones with those within 6 %.
+
+    Example:
+        >>> bins_of(torch.tensor([0, 31, 32, 33, 34, 3000])).tolist()
+        [0, 31, 32, 32, 33, 110]
+    """
+    return torch.searchsorted(_STARTS, degree, right=True) - 1
+
+
+def bin_names(count: int) -> tuple[str, ...]:
+    """The degrees in each of the first bins.
+
+    Example:
+        >>> bin_names(34)[-3:]
+        ('31', '32-33', '34-35')
+    """
+    return tuple(
+        str(first) if end == first + 1 else f"{first}-{end - 1}"
+        for first, end in pairwise(_STARTS[: count + 1].tolist())
     )
