@@ -1,17 +1,21 @@
 """The files of a TU set, inside their zip archive or in a folder."""
 
+import io
 import lzma
 import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
 from typing import IO
 
 CHUNK = 1 << 24  # bytes of text read at a time
 LAYOUT = "Use an archive in the layout of the TU Dortmund collection"
+# A file: its name without the folder, its bytes, and what opens it.
+Member = tuple[str, int, Callable[[], IO[bytes]]]
 
 
 @dataclass
@@ -20,14 +24,14 @@ class TUFiles:
 
     path: Path
     name: str
-    archive: zipfile.ZipFile | None
-    members: dict[str, zipfile.ZipInfo | Path]  # by file name in lower case, without the folder
+    members: dict[str, Member]  # by file name in lower case
     progress: Callable[[float], None] | None
     done: int = 0
-    total: int = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.total = max(1, sum(_size(member) for member in self.members.values()))
+    @cached_property
+    def total(self) -> int:
+        """Bytes of all files, 1 at least."""
+        return max(1, sum(size for _, size, _ in self.members.values()))
 
     def file(self, part: str) -> str:
         """The name of the file of a part."""
@@ -43,15 +47,13 @@ class TUFiles:
 
     def listing(self) -> str:
         """The files there are, for messages."""
-        return (
-            ", ".join(sorted(_file_name(m) for m in self.members.values())) or "none of its files"
-        )
+        return ", ".join(sorted(name for name, *_ in self.members.values())) or "none of its files"
 
     def lines(self, part: str) -> Iterator[bytes]:
         """The text of a file in pieces that end with a newline."""
         rest = b""
-        unpacking = nullcontext() if self.archive is None else _unpacking(self.path)
-        with unpacking, self._opened(self.members[self.file(part).lower()]) as stream:
+        _, _, opened = self.members[self.file(part).lower()]
+        with _unpacking(self.path), opened() as stream:
             while piece := stream.read(CHUNK):
                 self.done += len(piece)
                 if self.progress is not None:
@@ -69,12 +71,6 @@ class TUFiles:
         if rest:
             yield rest + b"\n"
 
-    def _opened(self, member: zipfile.ZipInfo | Path) -> IO[bytes]:
-        if isinstance(member, Path):
-            return member.open("rb")
-        assert self.archive is not None
-        return self.archive.open(member)
-
 
 @contextmanager
 def open_tu(
@@ -89,8 +85,10 @@ def open_tu(
     """
     path = Path(path)
     if path.is_dir():
-        files = [(file.name, file) for file in sorted(path.iterdir()) if file.is_file()]
-        yield _checked(path, name, None, files, progress)
+        files = [file for file in sorted(path.iterdir()) if file.is_file()]
+        members: list[Member]
+        members = [(f.name, f.stat().st_size, partial(io.FileIO, f)) for f in files]
+        yield _checked(path, name, members, progress)
         return
     if not path.is_file():
         raise FileNotFoundError(
@@ -104,20 +102,21 @@ def open_tu(
         for member in archive.infolist():
             _check_inside(path, member)
             if not member.is_dir():
-                members.append((PurePosixPath(member.filename).name, member))
-        yield _checked(path, name, archive, members, progress)
+                file = PurePosixPath(member.filename).name
+                members.append((file, member.file_size, partial(archive.open, member)))
+        yield _checked(path, name, members, progress)
 
 
 def _checked(
     path: Path,
     name: str | None,
-    archive: zipfile.ZipFile | None,
-    found: list[tuple[str, zipfile.ZipInfo]] | list[tuple[str, Path]],
+    found: list[Member],
     progress: Callable[[float], None] | None,
 ) -> TUFiles:
-    name = name or _only_name(path, [file for file, _ in found])
-    members: dict[str, zipfile.ZipInfo | Path] = {}
-    for file, member in found:
+    name = name or _only_name(path, [file for file, *_ in found])
+    members: dict[str, Member] = {}
+    for member in found:
+        file = member[0]
         if not file.lower().startswith(f"{name}_".lower()):
             continue
         if file.lower() in members:
@@ -126,7 +125,7 @@ def _checked(
                 "spelled with other capitals. Remove one of them."
             )
         members[file.lower()] = member
-    files = TUFiles(path, name, archive, members, progress)
+    files = TUFiles(path, name, members, progress)
     for part in ("A", "graph_indicator"):
         if not files.has(part):
             raise ValueError(
@@ -175,11 +174,3 @@ def _check_inside(archive: Path, member: zipfile.ZipInfo) -> None:
             f"{archive} is unsafe: expected members inside one folder, got the path "
             f"{member.orig_filename!r}, which leaves it. Do not unpack it; get it from elsewhere."
         )
-
-
-def _file_name(member: zipfile.ZipInfo | Path) -> str:
-    return member.name if isinstance(member, Path) else PurePosixPath(member.filename).name
-
-
-def _size(member: zipfile.ZipInfo | Path) -> int:
-    return member.stat().st_size if isinstance(member, Path) else member.file_size
