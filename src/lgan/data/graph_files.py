@@ -76,16 +76,16 @@ def _graphml(path: Path) -> "Iterator[nx.Graph]":
 def _json_lines(path: Path) -> "Iterator[nx.Graph]":
     with _opened(path) as file:
         for number, line in enumerate(file, start=1):
-            if line.strip():
-                yield _node_link(line, f"{path}, line {number}")
-
-
-def _node_link(line: bytes, where: str) -> "nx.Graph":
-    try:
-        plain: Any = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise ValueError(f"{where}: expected one JSON object, got {error}. {HINT}") from error
-    return node_link_graph(plain, where)
+            if not line.strip():
+                continue
+            where = f"{path}, line {number}"
+            try:
+                plain = json.loads(line)
+            except (json.JSONDecodeError, RecursionError) as error:
+                raise ValueError(
+                    f"{where}: expected one JSON object, got {error}. {HINT}"
+                ) from error
+            yield node_link_graph(plain, where)
 
 
 def node_link_graph(plain: Any, where: str) -> "nx.Graph":

@@ -56,8 +56,9 @@ def from_networkx(
     for number, graph in enumerate(graphs):
         if graph is not None:
             _check_graph(graph, number, symmetrise=symmetrise, directed=directed)
+    edge_rows = [[row for _, _, row in _arcs(graph, directed=False)] for graph in graphs]
     node_names = _names(node_features, list(map(_node_rows, graphs)), "the nodes")
-    edge_names = _names(edge_features, list(map(_edge_rows, graphs)), "the edges")
+    edge_names = _names(edge_features, edge_rows, "the edges")
 
     def read(some: "Sequence[nx.Graph | None]") -> tuple[Columns, Columns]:
         nodes = [row for graph in some for row in _node_rows(graph)]
@@ -87,14 +88,10 @@ def from_networkx(
 
     arcs = np.array(ends, dtype=np.int64).reshape(-1, 2)
     pair_index, pairs = undirected_columns(
-        arcs,
-        start,
-        edges,
-        symmetrise=symmetrise,
-        complaint=complaint,
+        arcs, start, edges, symmetrise=symmetrise, complaint=complaint
     )
     told = [{} if graph is None else graph.graph for graph in graphs]
-    wanted = targets if targets is not None else _known([TARGET], told)
+    wanted = targets if targets is not None else [TARGET] if TARGET in _known(told) else []
     return RawGraphs(
         name="graphs",
         node_ptr=torch.tensor([0, *np.cumsum(sizes).tolist()]),
@@ -136,10 +133,6 @@ def _node_rows(graph: "nx.Graph | None") -> list[Mapping[str, Any]]:
     return [] if graph is None else [attributes for _, attributes in graph.nodes(data=True)]
 
 
-def _edge_rows(graph: "nx.Graph | None") -> list[Mapping[str, Any]]:
-    return [attributes for _, _, attributes in _arcs(graph, directed=False)]
-
-
 def _arcs(graph: "nx.Graph | None", *, directed: bool) -> list[tuple[Any, Any, Mapping[str, Any]]]:
     """The edges of a graph without loops; both ways where it has no directions to keep."""
     if graph is None:
@@ -158,7 +151,7 @@ def _names(wanted: Sequence[str] | None, each: list[list[Mapping[str, Any]]], of
     has or, unless it is named, that most graphs lack.
     """
     rows = [row for own in each for row in own]
-    names = _attributes(wanted, rows) if wanted is not None else _known(None, rows)
+    names = _attributes(wanted, rows) if wanted is not None else _known(rows)
     filled = [own for own in each if own]
     for name in names:
         lack = sum(any(name not in row for row in own) for own in filled)
@@ -193,7 +186,7 @@ def _columns(rows: list[Mapping[str, Any]], names: list[str], of: str) -> Column
 def _check_there(rows: list[Mapping[str, Any]], name: str, of: str) -> None:
     """Refuse nodes or edges of which some lack an attribute."""
     if missing := sum(name not in row for row in rows):
-        there = ", ".join(map(repr, _known(None, rows))) or "none"
+        there = ", ".join(map(repr, _known(rows))) or "none"
         raise ValueError(
             f"All of {of} must have the attribute {name!r}, got {missing} of {len(rows)} "
             f"without; there are {there}. Fill it in, or name the features to read."
@@ -202,7 +195,7 @@ def _check_there(rows: list[Mapping[str, Any]], name: str, of: str) -> None:
 
 def _attributes(names: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """The attributes that are named, or that columns such as ``place_1`` are a place of."""
-    there, found = set(_known(None, rows)), dict[str, None]()
+    there, found = set(_known(rows)), dict[str, None]()
     for name in names:
         whole, _, place = name.rpartition("_")
         is_place = name not in there and whole in there and place.isdecimal()
@@ -210,16 +203,15 @@ def _attributes(names: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> list
     return list(found)
 
 
-def _known(names: Iterable[str] | None, rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Those names that some row has; all that some row has unless given."""
-    there = dict.fromkeys(key for row in rows for key in row)
-    return list(there) if names is None else [name for name in names if name in there]
+def _known(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The names that some row has."""
+    return list(dict.fromkeys(key for row in rows for key in row))
 
 
 def _graph_values(graphs: list[dict[str, Any]], key: str, rows: list[int]) -> list[Any]:
     """An attribute of some of the graphs, where one of all has it."""
     if not any(key in graph for graph in graphs):
-        there = ", ".join(map(repr, _known(None, graphs))) or "none"
+        there = ", ".join(map(repr, _known(graphs))) or "none"
         raise ValueError(
             f"Some graph must have the attribute {key!r}, got graphs with {there}. Set it on the "
             "graph (`graph.graph[...]`), or name another."
