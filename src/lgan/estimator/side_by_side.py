@@ -1,6 +1,5 @@
 """Cross-validation of estimators: the members of all folds train as one program."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,26 +28,20 @@ def cross_val_scores(
             f"{type(estimator).__name__}. Use `sklearn.model_selection.cross_val_score` for it."
         )
     splitter = check_cv(cv, y, classifier=is_classifier(estimator))
-    splits = [tuple(map(_rows(X), parts)) for parts in splitter.split(X, y, groups)]
+    every = np.arange(len(as_rows(X)))  # a part may be a mask
+    splits = [[_once(every[part]) for part in parts] for parts in splitter.split(X, y, groups)]
     score = check_scoring(estimator, scoring)
     fitted = fit_side_by_side(estimator, X, y, [train for train, _ in splits])
     parts = [(_safe_indexing(X, test), _safe_indexing(y, test)) for _, test in splits]
     return np.array([score(one, *part) for one, part in zip(fitted, parts, strict=True)])
 
 
-def _rows(X: Any) -> Callable[[Any], NDArray[np.int64]]:
-    """What gives the rows of a part of ``X``, each once, from their numbers or a mask."""
-    every = np.arange(len(as_rows(X)))
-
-    def rows(part: Any) -> NDArray[np.int64]:
-        found: NDArray[np.int64] = every[part]
-        if len(np.unique(found)) < len(found):
-            raise ValueError(
-                "A part of `cv` must hold every row once at most, got one several times. Use "
-                "`sklearn.model_selection.cross_val_score`, which trains folds one by one."
-            )
-        return found
-
+def _once(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    if len(np.unique(rows)) < len(rows):
+        raise ValueError(
+            "A part of `cv` must hold every row once at most, got one several times. Use "
+            "`sklearn.model_selection.cross_val_score`, which trains folds one by one."
+        )
     return rows
 
 
