@@ -48,7 +48,7 @@ class PredictionRows:
 
     Attributes:
         predictor: The model.
-        columns: The columns of every row.
+        given: The columns of the source.
         rows: The rows; they are computed as they are read, in bounded memory.
         failed: Rows without a prediction so far.
         known: Rows so far that the model was trained on.
@@ -62,8 +62,8 @@ class PredictionRows:
     """
 
     predictor: Predictor
-    columns: list[str]
-    rows: Iterator[Row]
+    given: Sequence[str]
+    rows: Iterator[Row] = field(default_factory=lambda: iter(()))
     failed: int = 0
     known: int = 0
     count: int = 0
@@ -114,9 +114,8 @@ class PredictionRows:
             )  # fmt: skip
         raw = read_with_targets(predictor, source, smiles_column=smiles_column, **reading)
         cells = _cells(source, raw)
-        found = PredictionRows(predictor, [], iter(()), nearest=nearest)
+        found = PredictionRows(predictor, list(cells), nearest=nearest)
         found.rows = found._all(raw, cells, on_error, progress, block)
-        found.columns = _renamed(list(cells), found._own) + found._own
         return found
 
     @staticmethod
@@ -133,8 +132,7 @@ class PredictionRows:
         """Predict some blocks of a table of molecules; see `of`."""
         features = _features(predictor, table.path)
         structures = choose_structures(table.names, smiles_column)
-        found = PredictionRows(predictor, [], iter(()), nearest=nearest)
-        found.columns = _renamed(table.names, found._own) + found._own
+        found = PredictionRows(predictor, table.names, nearest=nearest)
         found.rows = found._streamed(table, blocks, features, structures, on_error, progress)
         return found
 
@@ -153,10 +151,13 @@ class PredictionRows:
             cells: Columns that come first, one cell for every row that was read or not.
             members: What each member says of the graphs, where that is known already.
         """
-        own = predicted_columns(predictor.task)
-        names = _renamed(list(cells), own) + own
-        found = PredictionRows(predictor, names, iter(()))
+        found = PredictionRows(predictor, list(cells))
         return list(found._rows(raw, cells, "skip", 0, members))
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of every row."""
+        return _renamed(self.given, self._own) + self._own
 
     def written(self, path: Path) -> Iterator[Row]:
         """The rows, each after it was written to a CSV file, which is there when all are."""
@@ -282,7 +283,7 @@ class PredictionRows:
         place = {row: graph for graph, row in enumerate(raw.rows.tolist())}
         said = _said(self.predictor, members)
         near = self._near(raw) if self.nearest and raw.num_graphs else [{}] * raw.num_graphs
-        names = self.columns[: len(self.columns) - len(self._own)]
+        names = _renamed(self.given, self._own)
         blank = dict.fromkeys(self._own, "")
         for row in range(raw.num_graphs + len(reasons)):
             given = {new: cells[old][row] for old, new in zip(cells, names, strict=True)}
