@@ -120,6 +120,22 @@ def replaced(path: Path) -> Iterator[Path]:
             temporary.unlink()
 
 
+def save_json(path: Path, plain: Mapping[str, Any]) -> None:
+    """Write JSON to ``path``, whole or not at all."""
+    with replaced(path) as temporary:
+        temporary.write_text(json.dumps(plain), encoding="utf-8")
+
+
+def check_same(before: Mapping[str, Any], now: Mapping[str, Any], holds: str) -> None:
+    """Refuse a folder of which a plan says that it ``holds`` what was made otherwise than now."""
+    changed = [f"{n} {before.get(n)} → {now[n]}" for n in now if before.get(n) != now[n]]
+    if changed:
+        raise ValueError(
+            f"{holds} of something else: {', '.join(changed)}. Choose another folder, or delete "
+            "this one."
+        )
+
+
 @contextmanager
 def _in_use(temporary: Path) -> Iterator[None]:
     """Mark a temporary file as being written; the mark goes when its process ends."""

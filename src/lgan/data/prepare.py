@@ -13,7 +13,7 @@ import torch
 
 from lgan._sources import source_digest
 from lgan._version import __version__
-from lgan.data.cache import load_tensors, locked, replaced
+from lgan.data.cache import check_same, load_tensors, locked, save_json
 from lgan.data.encoder import Encoder, check_not_targets
 from lgan.data.graph_features import COMPUTED, GraphFeatures, GraphValues, feature_list
 from lgan.data.graph_keys import graph_keys
@@ -152,15 +152,7 @@ def _plan(source: Path, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
     with locked(path):
         if path.is_file():
             before: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            changed = [name for name in known if before["asked"].get(name) != known[name]]
-            if changed:
-                was = ", ".join(
-                    f"{name} {before['asked'].get(name)} → {known[name]}" for name in changed
-                )
-                raise ValueError(
-                    f"{folder} holds shards that were made of something else: {was}. Choose "
-                    "another folder, or delete this one."
-                )
+            check_same(before["asked"], known, f"{folder} holds shards that were made")
             return before
         if folder.is_dir() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
             raise ValueError(f"{folder} must be empty or hold shards. Choose another folder.")
@@ -188,7 +180,7 @@ def _plan(source: Path, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
             "rows_per_shard": -(-rows // shards),
             "shards": -(-rows // -(-rows // shards)),
         }
-        _write(path, plan)
+        save_json(path, plan)
         return plan
 
 
@@ -214,14 +206,8 @@ def _work(
     wait: bool = False,
     processes: int = 1,
 ) -> None:
-    """Go through the table once and make the shards that nobody has made or is making.
-
-    Args:
-        folder: The folder.
-        plan: What to make.
-        told: Called with the rows done so far, by all processes, and all rows.
-        wait: Wait for shards that another process is making, and make them where it gives up.
-        processes: Processes that read molecules; with two or more one that breaks down is found.
+    """Go through the table once and make the shards that nobody has made or, without ``wait``, is
+    making. With two ``processes`` or more a molecule that breaks one down is found.
     """
     for number, block in _missing(folder, plan):
         _make(folder, plan, number, block, wait=wait, processes=processes)
@@ -292,7 +278,7 @@ def _write_shard(
         tables=(molecules.atom_table.tolist(), molecules.bond_table.tolist()),
         sha256=checksum,
     )
-    _write(_told(folder, number), shard.to_json())
+    save_json(_told(folder, number), shard.to_json())
 
 
 def _finish(folder: Path, plan: dict[str, Any]) -> None:
@@ -333,7 +319,7 @@ def _finish(folder: Path, plan: dict[str, Any]) -> None:
         "encoder": encoder.to_json(),
         "files": {file.path.name: file.sha256 for file in files},
     }
-    _write(folder / MANIFEST, manifest)
+    save_json(folder / MANIFEST, manifest)
 
 
 def _helper(folder: Path) -> "subprocess.Popen[bytes]":
@@ -356,8 +342,3 @@ def _path(folder: Path, number: int) -> Path:
 
 def _told(folder: Path, number: int) -> Path:
     return _path(folder, number).with_suffix(".json")
-
-
-def _write(path: Path, plain: dict[str, Any]) -> None:
-    with replaced(path) as temporary:
-        temporary.write_text(json.dumps(plain), encoding="utf-8")

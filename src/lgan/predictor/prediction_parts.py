@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from lgan.data import locked, replaced
+from lgan.data import locked
+from lgan.data.cache import check_same, save_json
 from lgan.data.ray_tasks import on_ray
 from lgan.data.tables import BLOCK, Table, TableBlock, open_table
 from lgan.predictor.prediction_rows import PredictionRows
@@ -62,14 +63,20 @@ def predict_in_parts(
     folder, table = Path(folder), open_table(source)
     size = max(1, min(BLOCK, -(-table.rows // parts)))
     each = size * max(1, -(-table.rows // (parts * size)))
-    _check_plan(folder, {
+    plan = {
         "source": [str(table.path.resolve()), table.path.stat().st_size,
                    table.path.stat().st_mtime_ns],
         "model": checksum(predictor.network.state_dict()),
         "decision": [None if t is None else t.tolist()
                      for t in (predictor.sharpness, predictor.threshold)],
         "rows per part": each,
-    })  # fmt: skip
+    }  # fmt: skip
+    with locked(folder / PLAN):
+        if (folder / PLAN).is_file():
+            before = json.loads((folder / PLAN).read_text(encoding="utf-8"))
+            check_same(before, plan, f"{folder} holds predictions")
+        else:
+            save_json(folder / PLAN, plan)
     paths = [folder / f"part-{number:05d}.csv" for number in range(-(-table.rows // each))]
     shared = (predictor, table, smiles_column, on_error)
 
@@ -127,21 +134,3 @@ def _rows(path: Path) -> int:
             quotes += line.count(b'"')
             rows += quotes % 2 == 0
     return rows
-
-
-def _check_plan(folder: Path, plan: dict[str, object]) -> None:
-    """Refuse a folder that holds parts of something else."""
-    path = folder / PLAN
-    with locked(path):
-        if not path.is_file():
-            with replaced(path) as temporary:
-                temporary.write_text(json.dumps(plan), encoding="utf-8")
-            return
-        before = json.loads(path.read_text(encoding="utf-8"))
-        changed = [f"{name} {before.get(name)} → {plan[name]}" for name in plan
-                   if before.get(name) != plan[name]]  # fmt: skip
-        if changed:
-            raise ValueError(
-                f"{folder} holds predictions of something else: {', '.join(changed)}. Choose "
-                "another folder, or delete this one."
-            )
