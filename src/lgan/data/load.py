@@ -169,13 +169,7 @@ def cached_union(
 ) -> GraphUnion:
     """The union of a source from its cache below ``root``; built and kept where there is none.
 
-    Args:
-        source: What it is made of.
-        options: How it looks.
-        build: Makes it.
-        given: What else was said of the source; it is part of the key.
-        root: Folder for caches.
-        mirror: Where archives are.
+    What else was ``given`` of the source is part of the key.
     """
     cached = _name_and_file(source, root, mirror)
     if cached is None:

@@ -99,15 +99,8 @@ class MoleculeFeatures:
 def spelled_columns(
     table: NDArray[np.int16], features: Mapping[str, str], chosen: Iterable[str]
 ) -> tuple[NDArray[np.int32], tuple[tuple[str, ...], ...]]:
-    """The chosen columns of a table of distinct atoms or bonds, as categories that have names.
-
-    Args:
-        table: The integers that `lgan.data.featurise` gives ``[U, c]``.
-        features: `ATOM_FEATURES` or `BOND_FEATURES`.
-        chosen: The features wanted.
-
-    Returns:
-        Categories ``[U, chosen]``, and the values of every column that occur, in order.
+    """The chosen columns of a table of distinct atoms or bonds ``[U, c]``, which has all features,
+    as categories ``[U, chosen]``, and the names of the values of every column that occur, in order.
     """
     columns, vocabularies = [], []
     for name in chosen:

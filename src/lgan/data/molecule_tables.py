@@ -35,12 +35,7 @@ class Duplicates:
 
 
 def choose_structures(names: Sequence[str], wanted: str | None = None) -> str:
-    """The column that holds the molecules.
-
-    Args:
-        names: The columns there are.
-        wanted: The column to take; otherwise the one that is called ``smiles`` or alike.
-    """
+    """The column that holds the molecules: the one wanted, or one called ``smiles`` or alike."""
     if wanted is not None:
         return existing_column(wanted, names, "The column with the SMILES")
     if MOLBLOCK in names:
@@ -59,12 +54,8 @@ def choose_structures(names: Sequence[str], wanted: str | None = None) -> str:
 def choose_targets(
     names: Sequence[str], structures: str, wanted: str | Sequence[str] | None = None
 ) -> tuple[str, ...]:
-    """The target columns.
-
-    Args:
-        names: The columns there are.
-        structures: The column that holds the molecules.
-        wanted: Names of targets, or ``all`` other columns, or the only other column unless given.
+    """The target columns: those wanted, or ``all`` but the structures, or the only other one unless
+    given.
     """
     others = [name for name in names if name != structures]
     if wanted is not None and wanted != "all" and list(wanted) != ["all"]:

@@ -205,14 +205,9 @@ class RawGraphs:
     def warn_unread(
         self, becomes: str, *, rows: str = "rows", row: str = "row", first: int = 0, stacklevel: int
     ) -> None:
-        """Warn where some rows could not be read.
+        """Warn where some rows could not be read, and say what becomes of them.
 
-        Args:
-            becomes: What becomes of them.
-            rows: What they are called.
-            row: What one of them is called, before its number.
-            first: The number of the first row.
-            stacklevel: As of ``warnings.warn``, counted from the caller.
+        Several are called ``rows``, one of them ``row`` and its number, counted from ``first``.
         """
         if self.errors:
             place, reason = self.errors[0]

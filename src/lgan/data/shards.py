@@ -285,15 +285,8 @@ def save_shard(
     values: GraphValues,
     places: Tensor,
 ) -> None:
-    """Write the union of some graphs, and what is told of each of them.
-
-    Args:
-        path: The file.
-        union: The graphs that have a target.
-        rows: The same, before they were encoded.
-        keys: What tells each of them again.
-        values: What features of whole graphs are made from, and columns, of all that were read.
-        places: The places of the graphs among these.
+    """Write the union of some graphs, which ``rows`` were before they were encoded, and their keys;
+    values are those of all molecules that were read, among which the graphs have these places.
     """
     own = {"graph_rows": rows.rows, "graph_keys": keys, "graph_work": union.work_per_graph}
     own["smiles"] = _stored("\n".join(rows.ids or ()))

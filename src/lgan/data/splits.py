@@ -29,14 +29,11 @@ def drawn_folds(
 
     Args:
         dataset: Name of the data set.
-        y: The class of every graph.
+        y: The class of every graph ``[G]``; this and the rest as for `stratified_folds`.
         num_folds: How many folds to make.
         seed: Fixes the shuffling.
         at_most: Make fewer folds where a class has fewer graphs.
         names: What the classes are called, for messages.
-
-    Shapes:
-        ``y [G]``, returns ``[G]`` with values ``0..num_folds - 1``.
     """
     if dataset in DATASETS and DATASETS[dataset].paired:
         one = torch.zeros_like(y[::2])
@@ -94,14 +91,8 @@ def stratified_folds(
 
 
 def possible_folds(num_folds: int, there: int, rule: str, got: str, *, at_most: bool) -> int:
-    """How many folds to make where no more are possible than there are graphs or groups.
-
-    Args:
-        num_folds: How many are wanted.
-        there: How many are possible.
-        rule: What folds need, for the message.
-        got: What is there instead.
-        at_most: Take fewer than wanted, down to two, rather than refuse.
+    """How many folds to make where no more are possible than there are graphs or groups: an error
+    that tells the rule and what is there, or, with ``at_most``, fewer than wanted, down to two.
     """
     if num_folds < 2:
         raise ValueError(f"`num_folds` must be 2 or more, got {num_folds}. Choose 10, as usual.")

@@ -93,19 +93,10 @@ def _numbers(
     count: int | None = None,
     of: str = "",
 ) -> NDArray[Any]:
-    """The numbers of a file, ``[lines, columns]``.
+    """The numbers of a file, ``[lines, columns]``; its first line tells the columns unless given.
 
-    Args:
-        files: The files of the set.
-        part: Which of them to read.
-        what: What a number must be, for messages.
-        dtype: What to keep the numbers as.
-        columns: How many a line has; ``None`` takes as many as the first line has.
-        low: The smallest number allowed.
-        high: The largest number allowed.
-        whole: Whether they must be whole.
-        count: How many lines there must be; reading ends where there are more.
-        of: What there are so many of.
+    Messages say ``what`` a number must be, and ``of`` what there must be ``count`` lines; reading
+    ends where there are more.
     """
     from lgan.data.parse_numba import OK, parse_lines
 

@@ -76,13 +76,7 @@ class TUFiles:
 def open_tu(
     path: Path, name: str | None = None, progress: Callable[[float], None] | None = None
 ) -> Iterator[TUFiles]:
-    """The files of a set, of which those that every set has are there.
-
-    Args:
-        path: A zip archive, of which nothing is extracted, or a folder.
-        name: The name of the set, as in the file names; by default that of the only set there.
-        progress: Called with the fraction read.
-    """
+    """The files of a set, of which those that every set has are there; see `read_tu`."""
     path = Path(path)
     if path.is_dir():
         files = [file for file in sorted(path.iterdir()) if file.is_file()]

@@ -14,8 +14,6 @@ from lgan.graph.edge_features import pair_direction
 # Makes the error for features that differ: which ("labels", "attributes"), the edge, and the
 # first edge between the same nodes.
 Complaint = Callable[[str, int, int], ValueError]
-
-
 # What to do about arcs whose features differ, said after what they are.
 REDUCE = "Make them agree, or reduce them with `symmetrise`."
 NOT_DIRECTED = (
@@ -32,20 +30,11 @@ def undirected_columns(
     symmetrise: bool,
     complaint: Complaint,
 ) -> tuple[NDArray[np.int64], Columns]:
-    """The pairs of edges listed in any direction, number and order, and their features.
+    """The sorted pairs ``[2, P]`` of edges ``[M, 2]`` in any direction, number and order, and their
+    features.
 
-    Loops are dropped. Where the edges of a pair differ in their features, that is an error, or the
-    smallest category and the mean of the numbers are taken.
-
-    Args:
-        ends: The two nodes of every edge ``[M, 2]``.
-        num_nodes: Number of nodes.
-        edges: Features of the edges, ``M`` rows.
-        symmetrise: Reduce features that differ, instead of refusing them.
-        complaint: Makes the error.
-
-    Returns:
-        Pairs ``[2, P]``, sorted, and their features.
+    Loops are dropped. Where the edges of a pair differ in their features, that is an error, or,
+    with ``symmetrise``, the smallest category and the mean of the numbers are taken.
     """
     from lgan.data.parse_numba import pair_edges
 
@@ -75,14 +64,7 @@ def undirected_columns(
 def kept_direction(
     ends: Tensor, pair_index: NDArray[np.int64], *, directed: bool, symmetrise: bool
 ) -> Tensor | None:
-    """The direction of every pair ``[P]`` int8, where it is to be kept.
-
-    Args:
-        ends: The arcs ``[2, M]``.
-        pair_index: Their pairs.
-        directed: Keep it.
-        symmetrise: Whether directions were asked to be forgotten, which contradicts.
-    """
+    """The direction of every pair of arcs ``[2, M]``, ``[P]`` int8, where it is to be kept."""
     if not directed:
         return None
     if symmetrise:

@@ -17,12 +17,7 @@ def attribute_columns(values: dict[str, list[Any]], length: int, of: str) -> Col
     """Attributes of nodes or edges as named features.
 
     Text, truth values and few different whole numbers are categories; other numbers stay numbers,
-    and lists of numbers become a column for each place.
-
-    Args:
-        values: The values of every attribute, one a row.
-        length: How many rows there are.
-        of: What the rows are, for messages.
+    and lists of numbers become a column for each place. Messages say what the rows are ``of``.
     """
     categories: dict[str, Sequence[Any]] = {}
     numbers: dict[str, list[float]] = {}

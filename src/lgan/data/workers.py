@@ -29,12 +29,7 @@ def featurised(
     """`featurise` of every chunk, in order.
 
     A single chunk is done in this process, since a worker takes a while to start. A structure
-    that brings a worker down is found and becomes an error of its row.
-
-    Args:
-        chunks: Lists of structures.
-        processes: Worker processes; 1 works in this process.
-        options: Keywords of `featurise`.
+    that brings a worker down is found and becomes an error of its row. One process is this one.
     """
     rest = iter(chunks)
     first = list(islice(rest, 2))
