@@ -157,6 +157,14 @@ def test_rows_that_cost_their_row_are_counted_and_told(table, tmp_path):
     assert scaffolds(rows.ids)[2] == "c1ccccc1"
 
 
+def test_rows_of_a_shard_without_graphs_are_told_too(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("smiles,y\nC1CC,1\n,0\nCCO,1\nCCN,0\nC1C,1\nCCC,1\n")
+    made = prepare_shards(table, tmp_path / "shards", shards=3)
+    assert (len(made), made.counts["unreadable"]) == (2, 3)
+    assert [row for row, _ in made.errors()] == [row for row, _ in made.rows().errors] == [0, 1, 4]
+
+
 def test_graphs_are_read_again_as_they_were(table, tmp_path):
     made = prepare_shards(table, tmp_path / "shards", shards=5)
     whole = load_raw(table)

@@ -186,8 +186,9 @@ class Shards:
         return [line for text in texts for line in text.decode().split("\n")]
 
     def errors(self) -> tuple[tuple[int, str], ...]:
-        """Row and reason of every molecule that could not be read."""
-        return tuple(error for file in self.files for error in file.errors)
+        """Row and reason of every molecule that could not be read; of shards without graphs too."""
+        every = sorted(self.folder.glob("shard-*.json"))
+        return tuple(error for path in every for error in ShardFile.read(path).errors)
 
     def rows(self) -> RawGraphs:
         """What the rows say, their targets and SMILES, as graphs that have no nodes."""
