@@ -76,13 +76,6 @@ class TargetColumn:
         """Whether every cell that is not missing is a number."""
         return self.first_text() is None
 
-    def mixed(self) -> tuple[str, str] | None:
-        """A number and a text where the column has both."""
-        cells = zip(self.texts, self.numbers, strict=True)
-        number = next((text for text, n in cells if text is not None and not math.isnan(n)), None)
-        text = self.first_text()
-        return (number, text) if number is not None and text is not None else None
-
 
 def _read(value: Any) -> tuple[str | None, float]:
     """The spelling of a cell, and its number (NaN for text and for missing cells)."""

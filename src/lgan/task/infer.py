@@ -191,9 +191,9 @@ def _shared_values(columns: Mapping[str, TargetColumn]) -> tuple[str, ...]:
 
 
 def _refuse_mixed(column: TargetColumn) -> None:
-    mixed = column.mixed()
-    if mixed is not None:
-        number, text = mixed
+    cells = zip(column.texts, column.numbers, strict=True)
+    number, text = next((cell for cell, n in cells if not math.isnan(n)), None), column.first_text()
+    if number is not None and text is not None:
         raise ValueError(
             f"The target {column.name!r} must hold numbers or text, got both: {number!r} and "
             f"{text!r}. Correct the cells, leave them empty where nothing was measured, or choose "
