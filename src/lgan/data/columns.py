@@ -90,6 +90,16 @@ class Columns:
         """Columns of categories and of numbers together."""
         return len(self.names) + len(self.number_names)
 
+    def part(self, categories: slice, numbers: slice) -> "Columns":
+        """Some of the columns of categories and of numbers, for all rows."""
+        return Columns(
+            self.categories[:, categories],
+            self.names[categories],
+            self.vocabularies[categories],
+            self.numbers[:, numbers],
+            self.number_names[numbers],
+        )
+
     def with_numbers(self, numbers: Tensor, names: tuple[str, ...]) -> "Columns":
         """The same categories beside these numbers."""
         return replace(self, numbers=numbers, number_names=names)

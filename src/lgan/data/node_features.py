@@ -1,6 +1,5 @@
 """Features of nodes and edges by their kind: columns of a source, degrees and bins of these."""
 
-from dataclasses import replace
 from itertools import pairwise
 from math import ceil
 from typing import Literal
@@ -66,12 +65,7 @@ def feature_names(raw: RawGraphs, features: str) -> tuple[str, ...]:
 def _columns(raw: RawGraphs, features: str) -> Columns:
     """The columns of a kind of features; of several labels the first."""
     columns = node_columns(raw, known(features, FEATURES, "kind of features"))
-    return replace(
-        columns,
-        categories=columns.categories[:, :1],
-        names=columns.names[:1],
-        vocabularies=columns.vocabularies[:1],
-    )
+    return columns.part(slice(1), slice(None))
 
 
 def node_columns(raw: RawGraphs, features: str, bins: int | None = None) -> Columns:
@@ -101,13 +95,9 @@ def chosen_columns(raw: RawGraphs, of: Literal["node", "edge"], features: str) -
                 f"The {kind} {word!r} need {of} {word}, got a set ({raw.name}) without. Choose "
                 f"{others}."
             )
-    labels, attributes = "labels" in wanted, "attributes" in wanted
-    return Columns(
-        columns.categories if labels else columns.categories[:, :0],
-        columns.names if labels else (),
-        columns.vocabularies if labels else (),
-        columns.numbers if attributes else columns.numbers[:, :0],
-        columns.number_names if attributes else (),
+    every, none = slice(None), slice(0)
+    return columns.part(
+        every if "labels" in wanted else none, every if "attributes" in wanted else none
     )
 
 

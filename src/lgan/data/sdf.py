@@ -13,8 +13,7 @@ SEPARATOR = "$$$$"
 
 def read_sdf(lines: Iterable[str]) -> Iterator[dict[str, str]]:
     """Every record as its columns: the molecule, its title, and its named values."""
-    for record in _records(lines):
-        yield _columns(record)
+    return map(_columns, _records(lines))
 
 
 def scan_sdf(lines: Iterable[str], path: Path) -> tuple[tuple[str, ...], int]:

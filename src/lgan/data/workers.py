@@ -40,7 +40,7 @@ def featurised(
     with _Workers(processes, options) as workers:
         waiting: deque[Future[Molecules]] = deque()
         for chunk in chain(first, rest):
-            waiting.append(workers.submit(chunk))
+            waiting.append(workers.threads.submit(workers.featurise, chunk))
             if len(waiting) >= processes * CHUNKS_AHEAD:
                 yield waiting.popleft().result()
         while waiting:
@@ -52,7 +52,7 @@ class _Workers:
 
     def __init__(self, processes: int, options: dict[str, bool]) -> None:
         self._options = options
-        self._threads = ThreadPoolExecutor(processes, thread_name_prefix="featurise")
+        self.threads = ThreadPoolExecutor(processes, thread_name_prefix="featurise")
         self._own = threading.local()
         self._started: list[subprocess.Popen[bytes]] = []
         self._ended = False
@@ -62,18 +62,15 @@ class _Workers:
 
     def __exit__(self, *_: object) -> None:
         self._ended = True
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self.threads.shutdown(wait=False, cancel_futures=True)
         for process in list(self._started):
             process.kill()  # what is under way is no longer wanted
-        self._threads.shutdown(wait=True)
+        self.threads.shutdown(wait=True)
         for process in self._started:
             with suppress(OSError), process:  # a request that nobody reads any more
                 pass
 
-    def submit(self, chunk: Sequence[Any]) -> "Future[Molecules]":
-        return self._threads.submit(self._featurise, chunk)
-
-    def _featurise(self, chunk: Sequence[Any]) -> Molecules:
+    def featurise(self, chunk: Sequence[Any]) -> Molecules:
         try:
             return self._ask(chunk)
         except (EOFError, OSError, pickle.UnpicklingError):
@@ -84,7 +81,7 @@ class _Workers:
             return replace(featurise([]), errors=((0, "RDKit broke down on this molecule"),))
         half = len(chunk) // 2
         parts = (chunk[:half], chunk[half:])
-        return joined([self._featurise(part) for part in parts], [len(part) for part in parts])
+        return joined([self.featurise(part) for part in parts], [len(part) for part in parts])
 
     def _ask(self, chunk: Sequence[Any]) -> Molecules:
         process = getattr(self._own, "process", None) or self._start()
