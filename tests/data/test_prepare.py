@@ -221,8 +221,8 @@ def test_a_helper_makes_shards_of_its_own(table, tmp_path):
     folder = tmp_path / "shards"
     plan = module._plan(table, folder, {
         "source": str(table), "targets": None, "task": None, "smiles_column": None,
-        "molecules": MoleculeFeatures().to_json(), "compress": True, "pair_code": "none",
-        "shards": 4,
+        "molecules": MoleculeFeatures().to_json(), "graph_features": [], "columns": [],
+        "compress": True, "pair_code": "none", "shards": 4,
     })  # fmt: skip
     helper = module._helper(folder)
     assert helper.wait(120) == 0
