@@ -49,6 +49,9 @@ class PredictionRows:
     Attributes:
         predictor: The model.
         given: The columns of the source.
+        on_error: ``skip`` or ``raise``, see `of`.
+        progress: Called with the fraction of the rows done.
+        nearest: How many training molecules are told that a molecule is most like.
         rows: The rows; they are computed as they are read, in bounded memory.
         failed: Rows without a prediction so far.
         known: Rows so far that the model was trained on.
@@ -57,12 +60,14 @@ class PredictionRows:
         truth: Targets of the rows, block by block, where the source has their columns.
         answers: What the model said of these rows.
         trained_on: Whether it was trained on these rows.
-        nearest: How many training molecules are told that a molecule is most like.
         no_score: Why the targets of the source cannot be compared with, where that is so.
     """
 
     predictor: Predictor
     given: Sequence[str]
+    on_error: str = "skip"
+    progress: Callable[[float], None] | None = None
+    nearest: int = 0
     rows: Iterator[Row] = field(default_factory=lambda: iter(()))
     failed: int = 0
     known: int = 0
@@ -71,7 +76,6 @@ class PredictionRows:
     truth: list[Tensor] = field(default_factory=list)
     answers: list[Tensor] = field(default_factory=list)
     trained_on: list[Tensor] = field(default_factory=list)
-    nearest: int = 0
     no_score: str = ""
 
     @staticmethod
@@ -114,8 +118,8 @@ class PredictionRows:
             )  # fmt: skip
         raw = read_with_targets(predictor, source, smiles_column=smiles_column, **reading)
         cells = _cells(source, raw)
-        found = PredictionRows(predictor, list(cells), nearest=nearest)
-        found.rows = found._all(raw, cells, on_error, progress, block)
+        found = PredictionRows(predictor, list(cells), on_error, progress, nearest)
+        found.rows = found._all(raw, cells, block)
         return found
 
     @staticmethod
@@ -130,10 +134,16 @@ class PredictionRows:
         nearest: int = 0,
     ) -> "PredictionRows":
         """Predict some blocks of a table of molecules; see `of`."""
-        features = _features(predictor, table.path)
+        made = predictor.encoder.featuriser
+        if made is None:
+            raise ValueError(
+                f"{table.path} is a table of molecules, and the model was trained on graphs of "
+                f"another kind ({predictor.checkpoint.dataset}). Give graphs of that kind, or "
+                "train on molecules."
+            )
         structures = choose_structures(table.names, smiles_column)
-        found = PredictionRows(predictor, table.names, nearest=nearest)
-        found.rows = found._streamed(table, blocks, features, structures, on_error, progress)
+        found = PredictionRows(predictor, table.names, on_error, progress, nearest)
+        found.rows = found._streamed(table, blocks, MoleculeFeatures.from_json(made), structures)
         return found
 
     @staticmethod
@@ -152,7 +162,7 @@ class PredictionRows:
             members: What each member says of the graphs, where that is known already.
         """
         found = PredictionRows(predictor, list(cells))
-        return list(found._rows(raw, cells, "skip", 0, members))
+        return list(found._rows(raw, cells, members=members))
 
     @property
     def columns(self) -> list[str]:
@@ -193,8 +203,6 @@ class PredictionRows:
         blocks: Iterable[TableBlock],
         features: MoleculeFeatures,
         structures: str,
-        on_error: str,
-        progress: Callable[[float], None] | None,
     ) -> Iterator[Row]:
         done, graphs = 0, self.predictor.encoder.graphs
         targets = [name for name in self.predictor.task.targets if name in table.names]
@@ -209,26 +217,19 @@ class PredictionRows:
                 columns={name: block.columns[name] for name in told},
                 structures=block.columns[structures],
             )
-            yield from self._rows(raw, block.columns, on_error, block.first)
+            yield from self._rows(raw, block.columns, block.first)
             done += len(block)
-            if progress is not None:
-                progress(min(1.0, done / max(table.rows, 1)))
+            if self.progress is not None:
+                self.progress(min(1.0, done / max(table.rows, 1)))
 
-    def _all(
-        self,
-        raw: RawGraphs,
-        cells: Mapping[str, Sequence[Any]],
-        on_error: str,
-        progress: Callable[[float], None] | None,
-        block: int,
-    ) -> Iterator[Row]:
+    def _all(self, raw: RawGraphs, cells: Mapping[str, Sequence[Any]], block: int) -> Iterator[Row]:
         count = raw.num_graphs + len(raw.errors)
         for first in range(0, count, block):
             last = min(first + block, count)
             own = {name: column[first:last] for name, column in cells.items()}
-            yield from self._rows(raw.rows_between(first, last), own, on_error, first)
-            if progress is not None:
-                progress(last / count)
+            yield from self._rows(raw.rows_between(first, last), own, first)
+            if self.progress is not None:
+                self.progress(last / count)
 
     @property
     def _own(self) -> list[str]:
@@ -252,12 +253,11 @@ class PredictionRows:
         self,
         raw: RawGraphs,
         cells: Mapping[str, Sequence[Any]],
-        on_error: str,
-        first: int,
+        first: int = 0,
         members: Tensor | None = None,
     ) -> Iterator[Row]:
         reasons = dict(raw.errors)
-        if reasons and on_error == "raise":
+        if reasons and self.on_error == "raise":
             row, reason = next(iter(reasons.items()))
             raise ValueError(
                 f"Row {first + row + 1} cannot be read: {reason}. Correct it, or keep such rows "
@@ -332,16 +332,6 @@ def _uncertainty(predictor: Predictor, members: Tensor) -> dict[str, list[Any]]:
 
 def _digits(values: Tensor) -> list[Any]:
     return [float(f"{value:.7g}") if np.isfinite(value) else "" for value in values.tolist()]
-
-
-def _features(predictor: Predictor, path: Path) -> MoleculeFeatures:
-    made = predictor.encoder.featuriser
-    if made is None:
-        raise ValueError(
-            f"{path} is a table of molecules, and the model was trained on graphs of another kind "
-            f"({predictor.checkpoint.dataset}). Give graphs of that kind, or train on molecules."
-        )
-    return MoleculeFeatures.from_json(made)
 
 
 def read_with_targets(predictor: Predictor, source: Any, **reading: Any) -> RawGraphs:
