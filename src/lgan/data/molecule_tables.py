@@ -91,9 +91,7 @@ def read_molecule_table(
         smiles_column: The column with the molecules; see `choose_structures`.
         targets: The target columns; see `choose_targets`. None at all for an empty list.
         columns: Further columns to keep, for groups or splits.
-        processes: See `featurise_molecules`.
-        progress: See `featurise_molecules`.
-        cache: See `featurise_molecules`.
+        processes, progress, cache: See `featurise_molecules`.
     """
     name, names, blocks = _blocks(source)
     structures = choose_structures(names, smiles_column)
@@ -131,12 +129,8 @@ def read_molecule_table(
 
 
 def count_duplicates(smiles: Iterable[str], targets: Mapping[str, Sequence[Any]]) -> Duplicates:
-    """Count the molecules that occur in several rows, those whose targets differ there, and those
-    that occur as several stereoisomers.
-
-    Args:
-        smiles: The canonical SMILES of every graph.
-        targets: The cells of every target, one per graph.
+    """Count the molecules that occur in several rows, by canonical SMILES, those whose targets
+    differ there, and those that occur as several stereoisomers.
 
     Example:
         >>> count_duplicates(["CO", "CO", "C"], {"active": ["1", "0", "1"]})

@@ -82,17 +82,11 @@ def parse_lines(
     blank: bool,
     out: NDArray[np.float64],
 ) -> tuple[int, int, int, int, bool]:
-    """Numbers of a text of whole lines, separated by spaces or by one comma each.
+    """Numbers of a text of whole lines, separated by spaces or by one comma each, row by row into
+    ``out``, which has room for half as many as the text has bytes.
 
-    Args:
-        text: Bytes that end with a newline.
-        columns: How many numbers a line must hold.
-        low: The smallest value allowed.
-        high: The largest value allowed.
-        whole: Whether every number must be whole.
-        blank: Whether the text before this one ended with a blank line. Blank lines may only
-            end a file, so that line ``i`` always holds row ``i``.
-        out: Receives the numbers, row by row; at least ``len(text)`` of them must fit.
+    Blank lines may only end a file, so that line ``i`` always holds row ``i``: ``blank`` says
+    whether the text before this one ended with one.
 
     Returns:
         The number of lines read, what stopped the reading (``OK`` at the end), the span of
@@ -156,16 +150,11 @@ def pair_edges(
     """Undirected pairs ``u < v`` of edges in any direction, sorted, each once, without loops.
 
     Two counting sorts, first by the larger end and then by the smaller: linear in edges and
-    nodes.
+    nodes. ``order`` is room for as many integers as there are edges, and ``pair_of`` receives the
+    pair of every edge, ``-1`` for a loop.
 
-    Args:
-        ends: The two nodes of every edge, ``[M, 2]``.
-        num_nodes: The number of nodes.
-        order: Room for ``M`` integers; overwritten.
-        pair_of: Receives the pair of every edge, ``-1`` for a loop.
-
-    Returns:
-        The pairs ``[2, P]``.
+    Shapes:
+        ``ends [M, 2]``; returns ``[2, P]``.
     """
     below = np.zeros(num_nodes + 1, np.int64)  # where the edges of each node begin, by larger end
     above = np.zeros(num_nodes + 1, np.int64)  # the same by smaller end

@@ -141,13 +141,8 @@ def group_folds(
     """Folds that keep groups together, of sizes as equal as they allow.
 
     Groups are placed from the largest to the smallest, those of equal size in a random order, each
-    into the fold with the fewest graphs. A graph whose group is missing is a group of its own.
-
-    Args:
-        groups: The group of every graph.
-        num_folds: How many folds to make.
-        seed: Fixes the order.
-        at_most: Make fewer folds where there are fewer groups.
+    into the fold with the fewest graphs. A graph whose group is missing is a group of its own. With
+    ``at_most`` fewer groups make fewer folds.
 
     Example:
         >>> group_folds(["a", "b", "a", "c"], 2).tolist()
@@ -217,12 +212,8 @@ def column_folds(
 ) -> Tensor:
     """Folds that a column gives: their numbers, or the words train, val and test.
 
-    What is called test is :data:`OUTSIDE`, val is held out in fold 0; train never is.
-
-    Args:
-        cells: A value per graph.
-        name: The name of the column, for messages.
-        rows: The row of every graph, for messages, where some were left out.
+    What is called test is :data:`OUTSIDE`, val is held out in fold 0; train never is. Messages
+    name the column and the row of a graph, where some rows were left out.
 
     Example:
         >>> column_folds(["train", "test", "valid", "train"]).tolist()
