@@ -11,7 +11,7 @@ import time
 import pytest
 import torch
 
-from lgan.data import Shards, load, load_raw, prepare_shards, scaffolds, streamed_task
+from lgan.data import Shards, load, load_raw, prepare_shards, scaffolds
 from lgan.data import prepare as module
 from lgan.data.cache import load_tensors, save_tensors
 from lgan.data.molecule_features import MoleculeFeatures
@@ -258,11 +258,11 @@ def test_a_table_without_a_molecule_is_refused_with_its_reason(tmp_path):
      ([str(i / 7) for i in range(30)], "regression")],
 )  # fmt: skip
 def test_task_of_a_stream_is_that_of_the_column(tmp_path, cells, kind, monkeypatch):
-    monkeypatch.setattr(streamed_task, "MOST_CELLS", 12)
+    monkeypatch.setattr(module, "MOST_CELLS", 12)
     path = tmp_path / "t.csv"
     path.write_text("smiles,y\n" + "\n".join(f"C,{cell}" for cell in cells))
     table = module.open_table(path)
-    task, rows = streamed_task.streamed_task(table, ["y"], None)
+    task, rows = module._streamed_task(table, ["y"], None)
     assert (task.kind, rows) == (kind, len(cells))
     assert task == module.Task.infer({"y": cells})
 

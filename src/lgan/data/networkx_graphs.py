@@ -1,6 +1,8 @@
 """Networkx graphs as `RawGraphs`."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,12 +11,13 @@ import torch
 from lgan.data.columns import Columns
 from lgan.data.raw import RawGraphs
 from lgan.data.undirected import NOT_DIRECTED, REDUCE, kept_direction, undirected_columns
-from lgan.data.values import attribute_columns
 
 if TYPE_CHECKING:
     import networkx as nx
 
 TARGET = "target"  # the attribute of a graph that is predicted unless others are named
+# Up to so many different whole numbers are categories rather than a quantity.
+MOST_NUMBERED = 64
 
 
 def from_networkx(
@@ -180,7 +183,68 @@ def _read_or_left_out(
 def _columns(rows: list[Mapping[str, Any]], names: list[str], of: str) -> Columns:
     for name in names:
         _check_there(rows, name, of)
-    return attribute_columns({name: [row[name] for row in rows] for name in names}, len(rows), of)
+    return _attribute_columns({name: [row[name] for row in rows] for name in names}, len(rows), of)
+
+
+def _attribute_columns(values: dict[str, list[Any]], length: int, of: str) -> Columns:
+    """Attributes of nodes or edges as named features.
+
+    Text, truth values and few different whole numbers are categories; other numbers stay numbers,
+    and lists of numbers become a column for each place. Messages say what the rows are ``of``.
+    """
+    categories: dict[str, Sequence[Any]] = {}
+    numbers: dict[str, list[float]] = {}
+    for name, column in values.items():
+        for part, cells in _flat(name, column, of).items():
+            kinds = {_kind(cell, part, of) for cell in cells}
+            if kinds == {"text", "number"}:
+                raise ValueError(
+                    f"The attribute {part!r} of {of} must be numbers or text, got both. "
+                    "Correct it, or leave it out."
+                )
+            whole = all(float(cell).is_integer() for cell in cells) if kinds == {"number"} else True
+            if kinds == {"number"} and not (whole and len(set(cells)) <= MOST_NUMBERED):
+                numbers[part] = [float(cell) for cell in cells]
+            else:
+                categories[part] = [_spelled(cell) for cell in cells]
+    columns = Columns.of_categories(categories) if categories else Columns.empty(length)
+    if not numbers:
+        return columns
+    return columns.with_numbers(torch.tensor(list(numbers.values())).T.contiguous(), tuple(numbers))
+
+
+def _flat(name: str, column: list[Any], of: str) -> dict[str, list[Any]]:
+    """A column of lists as one column for each place."""
+    plain = [cell.tolist() if hasattr(cell, "tolist") else cell for cell in column]
+    lengths = {len(cell) if isinstance(cell, list | tuple) else -1 for cell in plain}
+    if lengths <= {-1}:
+        return {name: plain}
+    if len(lengths) > 1:
+        raise ValueError(
+            f"The attribute {name!r} of {of} must have the same number of values everywhere, got "
+            f"{sorted(max(n, 1) for n in lengths)}. Fill it up, or leave it out."
+        )
+    return {f"{name}_{i + 1}": [cell[i] for cell in plain] for i in range(lengths.pop())}
+
+
+def _kind(cell: Any, name: str, of: str) -> str:
+    if isinstance(cell, str | bool):
+        return "text"
+    if isinstance(cell, Real):
+        if not math.isfinite(cell):
+            raise ValueError(
+                f"The attribute {name!r} of {of} must be finite, got {cell}. Repair it, or leave "
+                "it out."
+            )
+        return "number"
+    raise TypeError(
+        f"The attribute {name!r} of {of} must be text, a number or a list of numbers, got "
+        f"{cell!r}. Convert it, or leave it out."
+    )
+
+
+def _spelled(cell: Any) -> str:
+    return str(cell) if isinstance(cell, str | bool) else str(int(cell))
 
 
 def _check_there(rows: list[Mapping[str, Any]], name: str, of: str) -> None:

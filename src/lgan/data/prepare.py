@@ -37,7 +37,6 @@ from lgan.data.shards import (
     save_shard,
     shard_values,
 )
-from lgan.data.streamed_task import streamed_task
 from lgan.data.tables import Table, TableBlock, open_table
 from lgan.task import Task
 from lgan.task.cells import TargetColumn
@@ -45,6 +44,8 @@ from lgan.task.cells import TargetColumn
 PLAN = "plan.json"
 # A shard is made in memory: so many rows of it take about 500 MiB.
 MOST_ROWS = 100_000
+# Different cells of a target beyond which numbers are no classes, and text is none either.
+MOST_CELLS = 100_000
 
 
 def prepare_shards(
@@ -160,7 +161,7 @@ def _plan(source: Path, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
         structures = choose_structures(table.names, asked["smiles_column"])
         chosen = choose_targets(table.names, structures, asked["targets"])
         kept = _kept(asked, table, chosen)
-        task, rows = streamed_task(table, chosen, asked["task"])
+        task, rows = _streamed_task(table, chosen, asked["task"])
         least = -(-rows // MOST_ROWS)
         shards = asked["shards"] or least
         if shards < least:
@@ -182,6 +183,34 @@ def _plan(source: Path, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
         }
         save_json(path, plan)
         return plan
+
+
+def _streamed_task(table: Table, names: Sequence[str], kind: str | None) -> tuple[Task, int]:
+    """The task of target columns, and the number of rows, in one pass and bounded memory.
+
+    Different cells say all there is to know, and whether any of them occurs twice.
+    """
+    cells: dict[str, dict[str, None]] = {name: {} for name in names}
+    twice: dict[str, str] = {}
+    rows = 0
+    for block in table.blocks():
+        rows += len(block)
+        for name, known in cells.items():
+            column = TargetColumn.read(name, block.columns[name], block.first)
+            for text, number in zip(column.texts, column.numbers.tolist(), strict=True):
+                if text in known:
+                    twice[name] = text
+                elif text is not None and (len(known) < MOST_CELLS or number != number):
+                    known[text] = None
+            if len(known) > MOST_CELLS:
+                raise ValueError(
+                    f"The target {name!r} must be a number or a class, got more than "
+                    f"{MOST_CELLS:,} different texts. Choose another target."
+                )
+    if not rows:
+        raise ValueError(f"{table.path} must have a row, got none below its columns.")
+    columns = {name: [*known, *filter(None, [twice.get(name)])] for name, known in cells.items()}
+    return Task.infer({n: column or [None] * rows for n, column in columns.items()}, kind), rows
 
 
 def _kept(asked: dict[str, Any], table: Table, targets: Sequence[str]) -> list[str]:
