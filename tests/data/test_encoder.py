@@ -267,12 +267,8 @@ def test_degrees_that_are_the_only_feature_are_categories():
 
 
 def test_directions_must_be_those_of_training() -> None:
-    import networkx as nx
-
-    from lgan.data.networkx_graphs import from_networkx
-
     graphs = [nx.DiGraph([(0, 1), (1, 2)]), nx.DiGraph([(0, 1), (0, 2)])]
-    kept, forgotten = from_networkx(graphs, directed=True), from_networkx(graphs, symmetrise=True)
+    kept, forgotten = load_raw(graphs, directed=True), load_raw(graphs, symmetrise=True)
     encoder = Encoder.fit(kept)
     again = Encoder.from_json(encoder.to_json())
     assert again.directed

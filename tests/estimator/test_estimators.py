@@ -196,7 +196,6 @@ def test_shapes_of_one_number(numbers):
 
 
 def test_graphs_of_networkx():
-    nx = pytest.importorskip("networkx")
     graphs = [nx.cycle_graph(3 + i % 4) for i in range(12)]
     model = classifier().fit(graphs, [i % 2 for i in range(12)])
     assert set(model.predict(graphs)) <= {0, 1}
@@ -204,11 +203,8 @@ def test_graphs_of_networkx():
 
 
 def test_graphs_of_pyg_with_targets_of_their_own():
-    data = pytest.importorskip("torch_geometric.data")
-    import torch
-
     path = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
-    graphs = [data.Data(x=torch.full((3, 1), float(i % 3)), edge_index=path, y=torch.tensor([5]))
+    graphs = [Data(x=torch.full((3, 1), float(i % 3)), edge_index=path, y=torch.tensor([5]))
               for i in range(12)]  # fmt: skip
     model = classifier().fit(graphs, ["a", "b"] * 6)
     assert model.predictor_.task.targets == ("y",)
@@ -410,8 +406,6 @@ def test_bad_sample_weights_are_refused(weight):
 
 
 def test_the_number_of_threads_changes_no_result(classes, monkeypatch):
-    import torch
-
     used, before = [], torch.get_num_threads()
     train = estimators.train_ensemble
     monkeypatch.setattr(

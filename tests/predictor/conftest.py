@@ -2,12 +2,20 @@ import networkx as nx
 import pytest
 import torch
 
-from lgan.data import load_raw
+from lgan.data import RawGraphs, load_raw
 from lgan.experiment import Reading, ReadSource, factory, settings_for, stored_model
 from lgan.predictor import Predictor, load_model
 from lgan.train import train_ensemble
 
 SMILES = ["CCO", "CCN", "CCC", "c1ccccc1", "c1ccccc1O", "CC(=O)O", "CCCl", "CCBr"] * 3
+
+
+def _trained(settings, source, members=1):
+    fold = torch.arange(source.union.num_graphs) % 4
+    return train_ensemble(
+        factory(settings, source.union), source.union, members=members, folds=fold,
+        config=settings.training,
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -26,13 +34,8 @@ def stored(tmp_path_factory):
         )
         reading = Reading(targets=tuple(columns), root=folder / "data")
         source = ReadSource.of(settings, str(table), reading)
-        fold = torch.arange(source.union.num_graphs) % 4
-        trained = train_ensemble(
-            factory(settings, source.union), source.union, members=members, folds=fold,
-            config=settings.training,
-        )  # fmt: skip
         path = folder / "model.safetensors"
-        stored_model(settings, source, trained).save(path)
+        stored_model(settings, source, _trained(settings, source, members)).save(path)
         return path
 
     return build
@@ -64,16 +67,21 @@ def members_file(stored):
 
 
 @pytest.fixture(scope="session")
-def graphs():
+def trained_on():
+    """Trains a small model on graphs of two classes."""
+
+    def train(raw: RawGraphs) -> Predictor:
+        settings = settings_for("lgan-res", "g", hidden=4, num_layers=1, epochs=1, batch_size=8)
+        source = ReadSource.of_graphs(settings, raw, "binary")
+        return Predictor.of(stored_model(settings, source, _trained(settings, source)))
+
+    return train
+
+
+@pytest.fixture(scope="session")
+def graphs(trained_on):
     """A model of graphs that are no molecules."""
     sizes = range(4, 12)
     known = [nx.Graph(nx.path_graph(n), target="path") for n in sizes]
     known += [nx.Graph(nx.cycle_graph(n), target="cycle") for n in sizes]
-    settings = settings_for("lgan", "graphs", hidden=4, num_layers=2, epochs=1)
-    source = ReadSource.of_graphs(settings, load_raw(known), "binary")
-    fold = torch.arange(16) % 4
-    trained = train_ensemble(
-        factory(settings, source.union), source.union, members=1, folds=fold,
-        config=settings.training,
-    )  # fmt: skip
-    return Predictor.of(stored_model(settings, source, trained))
+    return trained_on(load_raw(known))

@@ -11,11 +11,9 @@ import lgan
 from lgan import LGAN
 from lgan.data import load_raw
 from lgan.data.graph_keys import graph_keys
-from lgan.experiment import ReadSource, factory, settings_for, stored_model
-from lgan.predictor import Predictor, load_model
+from lgan.predictor import load_model
 from lgan.task import TargetScale
 from lgan.train import predict as outputs_of
-from lgan.train import train_ensemble
 from lgan.train.stack import model_view
 from lgan.train.tensor_file import checksum, read_metadata
 
@@ -97,7 +95,7 @@ def test_values_that_training_never_saw_are_told_once(asked, binary):
     assert message.startswith("values the model was not trained on: node element Si (2)")
 
 
-def test_the_model_knows_which_molecules_it_was_trained_on(binary):
+def test_the_model_knows_which_molecules_it_wastrained_on(binary):
     raw = binary.read(["NCC", "CCCCCCCC"])  # ethylamine, written the other way round
     assert binary.seen(raw).tolist() == [True, False]
 
@@ -172,16 +170,6 @@ def test_members_whose_parts_are_of_another_model_are_refused(
         load_model(broken)
 
 
-def _trained_on(raw):
-    settings = settings_for("lgan-res", "g", hidden=4, num_layers=1, epochs=1, batch_size=8)
-    source = ReadSource.of_graphs(settings, raw, "binary")
-    trained = train_ensemble(
-        factory(settings, source.union), source.union, members=1,
-        folds=torch.arange(8) % 4, config=settings.training,
-    )  # fmt: skip
-    return Predictor.of(stored_model(settings, source, trained))
-
-
 def _labelled():
     """Graphs with a number on every node, and a target."""
     graphs = [nx.cycle_graph(3 + i % 4) for i in range(8)]
@@ -192,8 +180,8 @@ def _labelled():
 
 
 @pytest.mark.parametrize("change", [{"w": float("nan")}, {"w": None}, None], ids=str)
-def test_a_graph_that_cannot_be_read_keeps_its_place(change):
-    model, graphs = _trained_on(load_raw(_labelled())), _labelled()
+def test_a_graph_that_cannot_be_read_keeps_its_place(change, trained_on):
+    model, graphs = trained_on(load_raw(_labelled())), _labelled()
     expected = model.predict_proba(graphs)
     if change is None:
         del graphs[1].nodes[0]["w"]
@@ -218,9 +206,9 @@ def _arcs():
     return graphs
 
 
-def test_a_model_remembers_that_directions_do_not_matter(tmp_path):
+def test_a_model_remembers_that_directions_do_not_matter(tmp_path, trained_on):
     graphs, path = _arcs(), tmp_path / "model.safetensors"
-    _trained_on(load_raw(graphs, symmetrise=True)).checkpoint.save(path)
+    trained_on(load_raw(graphs, symmetrise=True)).checkpoint.save(path)
     model = load_model(path)
     expected = model.predict_proba(graphs, symmetrise=True)
     assert np.array_equal(model.predict_proba(graphs), expected)
@@ -233,14 +221,14 @@ def test_a_file_that_does_not_say_whether_directions_matter_is_read(binary_file)
     assert not load_model(binary_file).encoder.symmetrise
 
 
-def test_attributes_that_the_model_does_not_know_may_be_on_some_nodes_only():
+def test_attributes_that_the_model_does_not_know_may_be_on_some_nodes_only(trained_on):
     graphs = [nx.cycle_graph(3 + i % 4) for i in range(8)]
     for i, graph in enumerate(graphs):
         nx.set_node_attributes(graph, {v: {"w": v / 3, "at": [v / 2, i / 7]} for v in graph})
         nx.set_edge_attributes(graph, 0.5 + i / 3, "len")
         graph.graph["target"] = "ab"[i % 2]
-    predictor = _trained_on(load_raw(graphs))
-    blind = _trained_on(load_raw(graphs, edge_features=[]))
+    predictor = trained_on(load_raw(graphs))
+    blind = trained_on(load_raw(graphs, edge_features=[]))
     expected = predictor.predict_proba(graphs)
     without = blind.predict_proba(graphs)
     graphs[0].nodes[0]["note"] = "odd"
