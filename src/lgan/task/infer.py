@@ -148,8 +148,7 @@ def _check_numbers(columns: Mapping[str, TargetColumn]) -> tuple[str, ...]:
             f"{_some(list(columns))}. Choose another target."
         )
     for column in columns.values():
-        if not np.isnan(column.numbers).all():
-            _refuse_rounded(column)
+        _refuse_rounded(column)
     return ()
 
 
