@@ -70,8 +70,10 @@ def members_file(stored):
 def trained_on():
     """Trains a small model on graphs of two classes."""
 
-    def train(raw: RawGraphs) -> Predictor:
-        settings = settings_for("lgan-res", "g", hidden=4, num_layers=1, epochs=1, batch_size=8)
+    def train(raw: RawGraphs, model: str = "lgan-res", num_layers: int = 1) -> Predictor:
+        settings = settings_for(
+            model, raw.name, hidden=4, num_layers=num_layers, epochs=1, batch_size=8
+        )
         source = ReadSource.of_graphs(settings, raw, "binary")
         return Predictor.of(stored_model(settings, source, _trained(settings, source)))
 
@@ -84,4 +86,4 @@ def graphs(trained_on):
     sizes = range(4, 12)
     known = [nx.Graph(nx.path_graph(n), target="path") for n in sizes]
     known += [nx.Graph(nx.cycle_graph(n), target="cycle") for n in sizes]
-    return trained_on(load_raw(known))
+    return trained_on(load_raw(known), "lgan", num_layers=2)
