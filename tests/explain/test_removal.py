@@ -135,6 +135,14 @@ def test_edges_that_are_left_keep_their_features(level):
         torch.testing.assert_close(got, expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("method", ["consensus", "leave-one-out", "shapley"])
+def test_a_graph_of_nothing_but_a_loop_with_features_has_an_empty_explanation(method):
+    loop = torch.zeros(2, 1, dtype=torch.int64)
+    data = Data(x=torch.ones(2, 3), edge_index=loop, edge_attr=torch.ones(1, 2))
+    found = lgan.attribute(lgan.LGAN(3, 4, 2, edge_dim=2), data, method=method)
+    assert found.edge_scores.tolist() == [0]
+
+
 def test_exact_shapley_values_are_the_mean_over_all_orders():
     model, data = shake(BUILDS["lgan-code"]()), laws.data(nx.cycle_graph(4), torch.randn(4, 3))
     data.x = data.x.double()

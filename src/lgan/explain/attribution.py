@@ -155,12 +155,10 @@ class Attribution:
 
     def with_features(self, graph: MaskableGraph, found: FeatureScores) -> "Attribution":
         """The same scores and those of the features of nodes and edges."""
-        columns = [graph.to_columns(column) for column in found.pairs.t()]
-        none = found.pairs.new_zeros(graph.edge_index.size(1), 0)
         return replace(
             self,
             node_feature_scores=found.nodes,
-            edge_feature_scores=torch.stack(columns, 1) if columns else none,
+            edge_feature_scores=graph.to_columns(found.pairs),
             feature_baseline_output=found.baseline_output,
             feature_gap=found.gap,
         )

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from lgan.explain.maskable import MaskableGraph, joined
+from lgan.explain.maskable import MaskableGraph, at_columns, joined
 from lgan.explain.masking import num_members, outputs_of, pair_code_of, pass_load, reads_lines
 from lgan.explain.question import Question, as_members
 from lgan.graph import EdgeFeatures, EgoLines
@@ -145,8 +145,7 @@ def _ask(
         lines = lines.with_edges(features)
         each = lines.pair_attr
         if each is not None:
-            data.edge_attr = each[column_pair.clamp(min=0)]
-            data.edge_attr[column_pair < 0] = 0  # loops have lost their features
+            data.edge_attr = at_columns(each, column_pair)  # loops have lost their features
     if listed:
         data.lines = lines.coded(pair_code_of(model))
     outputs = as_members(outputs_of(model, data), num_members(model))

@@ -100,9 +100,8 @@ class MaskableGraph:
         return bool((self.column_pair >= 0).all()) and ways.unique().numel() == ways.numel()
 
     def to_columns(self, values: Tensor) -> Tensor:
-        """Values of the pairs ``[P]`` at the columns of ``edge_index`` ``[E]``; 0 at loops."""
-        at = values[self.column_pair.clamp(min=0)] if self.num_pairs else values.new_zeros(1)
-        return torch.where(self.column_pair >= 0, at, 0)
+        """Values of the pairs ``[P, …]`` at the columns of ``edge_index``; 0 at loops."""
+        return at_columns(values, self.column_pair)
 
     def to_pairs(self, values: Tensor) -> Tensor:
         """The mean of the columns of every pair, ``[E]`` to ``[P]``."""
@@ -241,9 +240,7 @@ class MaskableUnion:
         data.ptr, data.batch = self.batch.ptr, segment_ids(self.batch.ptr)
         each = self.batch.lines.pair_attr
         if each is not None:
-            proper = self.column_pair >= 0  # loops have lost their features
-            data.edge_attr = each.new_zeros((proper.numel(), *each.shape[1:]))
-            data.edge_attr[proper] = each[self.column_pair[proper]]
+            data.edge_attr = at_columns(each, self.column_pair)  # loops have lost their features
         if self.batch.graph_x is not None:
             data.graph_x = self.batch.graph_x
         return data
@@ -253,6 +250,14 @@ def joined(features: Sequence[Tensor | None]) -> Tensor | None:
     """The features of several graphs one after another, where all have some."""
     known = [each for each in features if each is not None]
     return torch.cat(known) if known and len(known) == len(features) else None
+
+
+def at_columns(values: Tensor, column_pair: Tensor) -> Tensor:
+    """Values of pairs ``[P, …]`` at columns that know their pair ``[E, …]``; 0 at self-loops."""
+    proper = column_pair >= 0
+    found = values.new_zeros(proper.numel(), *values.shape[1:])
+    found[proper] = values[column_pair[proper]]
+    return found
 
 
 def _lines(data: Any) -> EgoLines:
