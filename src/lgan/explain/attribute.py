@@ -144,8 +144,7 @@ def attribute(  # type: ignore[misc]  # the forms above leave the options out
         if features:
             scored = zip(found, graphs, feature_scores(question), strict=True)
             found = [each.with_features(graph, scores) for each, graph, scores in scored]
-        places = [graph.edge_index.device for graph in given]
-        found = [each.to(place) for each, place in zip(found, places, strict=True)]
+    found = [each.to(graph.edge_index.device) for each, graph in zip(found, given, strict=True)]
     return found if several else found[0]
 
 
@@ -232,10 +231,9 @@ def _fragments(
 
 
 def _check_fragments(fragments: Sequence[Fragment], graph: MaskableGraph) -> None:
-    pairs = set(map(tuple, graph.lines.pair_index.t().tolist())) if fragments else set()
     for part in fragments:
         wrong: list[Any] = [node for node in part.nodes if not 0 <= node < graph.num_nodes]
-        wrong += [edge for edge in part.edges if tuple(edge) not in pairs]
+        wrong += [edge for edge in part.edges if tuple(edge) not in graph.pair_place]
         if wrong:
             raise ValueError(
                 f"The fragment {part.name!r} must hold nodes from 0 to {graph.num_nodes - 1} and "

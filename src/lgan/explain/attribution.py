@@ -121,7 +121,7 @@ class Attribution:
         fragments = question.fragments[index] if question.fragments else ()
         by_fragment = found.fragments
         if by_fragment is None:
-            by_fragment = _by_fragment(fragments, graph.lines.pair_index, scores, nodes)
+            by_fragment = _by_fragment(fragments, graph, scores, nodes)
         summed = scores if found.fragments is None else by_fragment
         gap, relative_gap, complete = completeness(
             summed.mean(0), values.mean(0), question.path.tolerance if found.sums else None
@@ -224,7 +224,9 @@ class Attribution:
         """
         rows = [("node", "", str(i), s, None) for i, s in enumerate(self.node_scores.tolist())]
         pairs, scores = self.undirected()
-        _, spread = self.undirected(self._spread)
+        known = self.edge_spread.numel() == self.edge_scores.numel()
+        spread = self.edge_spread if known else torch.full_like(self.edge_scores, torch.nan)
+        _, spread = self.undirected(spread)
         for ends, score, width in _lists(pairs.t(), scores, spread):
             rows.append(("edge", "", joined_nodes(ends), score, width))
         for corners, score in _lists(self.triangles.t(), self.triangle_scores):
@@ -251,11 +253,6 @@ class Attribution:
                 name = names[column] if names else str(column)
                 rows.append((kind, name, of[row], float(scores[row, column]), None))
         return rows
-
-    @property
-    def _spread(self) -> Tensor:
-        known = self.edge_spread.numel() == self.edge_scores.numel()
-        return self.edge_spread if known else torch.full_like(self.edge_scores, torch.nan)
 
     def __repr__(self) -> str:
         state = "complete" if self.complete else "not complete"
@@ -301,21 +298,20 @@ def _at_nodes(graph: MaskableGraph, scores: Tensor) -> Tensor:
 
 
 def _by_fragment(
-    fragments: Sequence[Fragment], pair_index: Tensor, scores: Tensor, nodes: Tensor
+    fragments: Sequence[Fragment], graph: MaskableGraph, scores: Tensor, nodes: Tensor
 ) -> Tensor:
     """Sums over the nodes, or else the edges, of every fragment ``[K, F]``."""
-    place = {pair: i for i, pair in enumerate(map(tuple, pair_index.t().tolist()))}
     sums = [
         nodes[:, list(part.nodes)].sum(1)
         if part.nodes
-        else scores[:, [place[edge] for edge in part.edges]].sum(1)
+        else scores[:, [graph.pair_place[edge] for edge in part.edges]].sum(1)
         for part in fragments
     ]
     return torch.stack(sums, 1) if sums else scores.new_zeros(len(scores), 0)
 
 
 def _deviation(values: Tensor) -> Tensor:
-    """Standard deviation over members."""
+    """Standard deviation over members; `torch.std` warns of no columns."""
     return (values - values.mean(0)).square().mean(0).sqrt()
 
 

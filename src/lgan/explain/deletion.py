@@ -54,10 +54,9 @@ class Players:
             fragments = question.fragments[graph]
             nodes = torch.zeros(len(fragments), n, dtype=torch.bool, device=device)
             own = nodes.new_zeros(len(fragments), count)
-            place = {pair: i for i, pair in enumerate(map(tuple, ends.t().tolist()))}
             for i, fragment in enumerate(fragments):
                 nodes[i, list(fragment.nodes)] = True
-                own[i, [place[edge] for edge in fragment.edges]] = True
+                own[i, [maskable.pair_place[edge] for edge in fragment.edges]] = True
         one, other = nodes[:, ends[0]], nodes[:, ends[1]]
         touched, inside = own | one | other, own | (one & other)
         share = torch.where(inside.any(1, keepdim=True), inside, touched).double()
@@ -177,15 +176,11 @@ def _set_columns(data: Data, kept: Sequence[tuple[MaskableGraph, Tensor, Tensor]
         proper = ~loop[column]
         pair[proper] = place[case[proper], of[column[proper]]]
         column_pairs.append(pair)
-        own = graph.edge_weight
-        weights.append(None if own is None else own[column])
+        weights.append(graph.column_weight[column])
         start, first = start + int(nodes.sum()), first + int(pairs.sum())
     data.edge_index = torch.cat(columns, 1)
-    if any(weight is not None for weight in weights):
-        data.edge_weight = torch.cat([
-            torch.ones(c.size(1), device=c.device) if w is None else w
-            for c, w in zip(columns, weights, strict=True)
-        ])  # fmt: skip
+    if any(graph.edge_weight is not None for graph, _, _ in kept):
+        data.edge_weight = torch.cat(weights)
     return torch.cat(column_pairs)
 
 

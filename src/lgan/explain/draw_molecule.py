@@ -14,8 +14,7 @@ SHARP = 3
 
 def molecule_svg(picture: Picture, width: int, height: int) -> str:
     """The drawing as an SVG document."""
-    drawer = require("rdkit.Chem.Draw.rdMolDraw2D").MolDraw2DSVG(SHARP * width, SHARP * height)
-    text = str(_draw(picture, drawer))
+    text = str(_draw(picture, "MolDraw2DSVG", width, height))
     for name, size in (("width", width), ("height", height)):
         text = text.replace(f"{name}='{SHARP * size}px'", f"{name}='{size}px'", 1)
     return text
@@ -23,13 +22,13 @@ def molecule_svg(picture: Picture, width: int, height: int) -> str:
 
 def molecule_png(picture: Picture, width: int, height: int) -> bytes:
     """The drawing as a PNG file."""
-    drawer = require("rdkit.Chem.Draw.rdMolDraw2D").MolDraw2DCairo(SHARP * width, SHARP * height)
-    return bytes(_draw(picture, drawer))
+    return bytes(_draw(picture, "MolDraw2DCairo", width, height))
 
 
-def _draw(picture: Picture, drawer: Any) -> Any:
+def _draw(picture: Picture, by: str, width: int, height: int) -> Any:
     assert picture.molecule is not None
     chem, tools = require("rdkit.Chem"), require("rdkit.Chem.Draw.rdMolDraw2D")
+    drawer = getattr(tools, by)(SHARP * width, SHARP * height)
     options = drawer.drawOptions()
     options.useBWAtomPalette()  # colour is for scores alone
     options.padding = 0.08

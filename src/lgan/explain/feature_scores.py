@@ -56,7 +56,7 @@ def _features(model: nn.Module, graph: MaskableGraph) -> tuple[Tensor, Tensor]:
 
 def _scores(question: Question, graph: MaskableGraph, target: int) -> FeatureScores:
     features = nodes, pairs = _features(question.model, graph)
-    integral = Integral(question, graph, target)
+    integral = Integral(question, graph, target, nodes.new_zeros(0))
 
     def pass_points(points: Sequence[float]) -> tuple[Tensor, ...]:
         return pieces(question.model, nodes.new_tensor(points), graph.lines)

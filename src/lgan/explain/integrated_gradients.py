@@ -14,7 +14,7 @@ through this product is the score of the triangle. From another baseline :math:`
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor, nn
@@ -41,7 +41,8 @@ def integrated_gradients(question: Question) -> list[Found]:
     ):
         for start in question.path.starts(graph.num_pairs, draw):
             known = {1.0: high} if bool(start.any()) else {0.0: low, 1.0: high}
-            asked.append(Integral(question, graph, target, known, start))
+            start = start.to(graph.edge_index.device, dtype_of(question.model))
+            asked.append(Integral(question, graph, target, start, known))
     members, done = max(num_members(question.model), 1), 0
     for union in unions([each.graph for each in asked], question.path.steps * members):
         _integrate(question, union, asked[done : done + len(union.graphs)])
@@ -65,25 +66,17 @@ def _joined(integrals: Sequence["Integral"]) -> Found:
     )
 
 
+@dataclass(eq=False)
 class Integral:
     """What is known so far of the integral of one graph, along one path."""
 
-    def __init__(
-        self,
-        question: Question,
-        graph: MaskableGraph,
-        target: int,
-        outputs: dict[float, Tensor] | None = None,
-        start: Tensor | None = None,
-    ) -> None:
-        self.question = question
-        self.graph = graph
-        self.target = target
-        self.outputs = outputs or {}  # by point of the path, each [K, C]
-        start = torch.zeros(graph.num_pairs) if start is None else start
-        self.start = start.to(graph.edge_index.device, dtype_of(question.model))  # [P]
-        self.panels: list[Panel] = []
-        self.steps = 0
+    question: Question
+    graph: MaskableGraph
+    target: int
+    start: Tensor  # [P]
+    outputs: dict[float, Tensor] = field(default_factory=dict)  # by point, each [K, C]
+    panels: list[Panel] = field(default_factory=list)
+    steps: int = 0
 
     def values(self, *points: float) -> Tensor:
         """What is explained, by member, at points where the outputs are known ``[K, S]``."""

@@ -99,6 +99,17 @@ class MaskableGraph:
         ways = 2 * self.column_pair + forth
         return bool((self.column_pair >= 0).all()) and ways.unique().numel() == ways.numel()
 
+    @cached_property
+    def pair_place(self) -> dict[tuple[int, int], int]:
+        """The place of every undirected edge, ``u < v``."""
+        return {(u, v): i for i, (u, v) in enumerate(self.lines.pair_index.t().tolist())}
+
+    @property
+    def column_weight(self) -> Tensor:
+        """Weights of the columns ``[E]``, 1 where there are none."""
+        ones = torch.ones(self.edge_index.size(1), device=self.edge_index.device)
+        return ones if self.edge_weight is None else self.edge_weight
+
     def to_columns(self, values: Tensor) -> Tensor:
         """Values of the pairs ``[P, …]`` at the columns of ``edge_index``; 0 at loops."""
         return at_columns(values, self.column_pair)
@@ -226,11 +237,7 @@ class MaskableUnion:
         """The weights of all columns ``[E]``, where some graph has weights."""
         if all(graph.edge_weight is None for graph in self.graphs):
             return None
-        return torch.cat([
-            torch.ones(g.edge_index.size(1), device=g.edge_index.device)
-            if g.edge_weight is None else g.edge_weight
-            for g in self.graphs
-        ])  # fmt: skip
+        return torch.cat([graph.column_weight for graph in self.graphs])
 
     def data(self) -> Data:
         """The graphs as a batch of PyG."""

@@ -159,15 +159,13 @@ def _message_masks(model: nn.Module, weight: Tensor, edge_index: Tensor) -> Iter
     from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
     from torch_geometric.nn import MessagePassing
 
-    layers = [module for module in model.modules() if isinstance(module, MessagePassing)]
-    lines = reads_lines(model)
-    if not layers and not lines:
-        raise TypeError(
-            f"The edges of {type(model).__name__} cannot be masked: its `forward` takes no "
-            "`edge_weight`, and it has neither `LGANConv` nor PyG's `MessagePassing` layers. "
-            "Add an argument `edge_weight` that weighs the messages."
-        )
-    if not layers:
+    if not any(isinstance(module, MessagePassing) for module in model.modules()):
+        if not reads_lines(model):
+            raise TypeError(
+                f"The edges of {type(model).__name__} cannot be masked: its `forward` takes no "
+                "`edge_weight`, and it has neither `LGANConv` nor PyG's `MessagePassing` layers. "
+                "Add an argument `edge_weight` that weighs the messages."
+            )
         yield
         return
     set_masks(model, weight, edge_index, apply_sigmoid=False)

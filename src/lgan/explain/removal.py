@@ -84,18 +84,17 @@ def _coalitions(players: int) -> Tensor:
 
 def _exact(values: Tensor, players: int) -> Tensor:
     """Shapley values from the values of all coalitions, ``[K, 2^F]`` to ``[K, F]``."""
-    present = _coalitions(players)
-    size = present.sum(1)
-    total = factorial(players)
+    present = _coalitions(players).to(values.device)
+    size, total = present.sum(1), factorial(players)
     weight = torch.tensor(
         [factorial(k) * factorial(players - k - 1) / total for k in range(players)],
         dtype=torch.float64,
     ).to(values)
     scores = values.new_zeros(len(values), players)
     for i in range(players):
-        without = (~present[:, i]).nonzero().flatten().to(values.device)
+        without = (~present[:, i]).nonzero().flatten()
         gain = values[:, without + (1 << i)] - values[:, without]
-        scores[:, i] = gain @ weight[size[without.cpu()].to(values.device)]
+        scores[:, i] = gain @ weight[size[without]]
     return scores
 
 

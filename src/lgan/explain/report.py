@@ -134,12 +134,14 @@ class Report:
                 f"<details><summary>Scores of {many} edges</summary>"
                 f"<table><tbody>{rows}</tbody></table></details>"
             )
+        share = f'<i style="width:{100 * item.probability:.0f}%"></i>'
+        meter = "" if item.is_number else f'<div class="meter" role="presentation">{share}</div>'
         remarks = "; ".join(filter(None, [item.change, *item.notes, picture.remark]))
         note = f'<p class="soft">{escape(remarks)}</p>'
         return (
             f'<article class="card" {places}>'
             f'<h3>{escape(item.name)} <span class="soft">{known}</span></h3>'
-            f"<p>{said}</p>{_meter(item)}"
+            f"<p>{said}</p>{meter}"
             f"{picture_html(picture, item.name)}{note}{told}</article>"
         )
 
@@ -175,11 +177,6 @@ def fragments_html(fragments: Mapping[str, Sequence[FragmentRow]]) -> str:
         "all that were explained. Same sign: the share of the occurrences whose score has the sign "
         f"of the mean.</p>{''.join(tables)}</section>"
     )
-
-
-def _meter(item: GalleryItem) -> str:
-    share = f'<i style="width:{100 * item.probability:.0f}%"></i>'
-    return "" if item.is_number else f'<div class="meter" role="presentation">{share}</div>'
 
 
 def confusion_tables(
@@ -266,19 +263,14 @@ def confusion_html(name: str, table: Tensor, classes: Sequence[str]) -> str:
 
 
 def picture_html(picture: Picture, name: str) -> str:
-    """A picture with what its colours mean."""
+    """A picture, and its colours with their scores and what they mean."""
     alt = f"{name}, edges in red speak {picture.red}, in blue {picture.blue}"
-    return image_html(picture_svg(picture), alt) + _legend(picture)
-
-
-def _legend(picture: Picture) -> str:
-    """The colours of a picture, with their scores and what they mean."""
-    limit = picture.scale.limit
+    image, limit = image_html(picture_svg(picture), alt), picture.scale.limit
     if limit == 0:
-        return ""
+        return image
     shades = ",".join(picture.scale.colour(score) for score in (-limit, 0, limit))
     return (
-        f'<div class="legend"><i style="background:linear-gradient(90deg,{shades})"></i>'
+        f'{image}<div class="legend"><i style="background:linear-gradient(90deg,{shades})"></i>'
         f"<span>−{limit:.3g}<br>{escape(picture.blue)}</span><span>0</span>"
         f"<span>+{limit:.3g}<br>{escape(picture.red)}</span></div>"
     )

@@ -53,6 +53,6 @@ class Scale:
         """The colour of a score as ``#rrggbb``."""
         return "#" + "".join(f"{round(255 * part):02x}" for part in self.rgb(score))
 
-    def width(self, score: float, thin: float = 1.5, thick: float = 7.0) -> float:
+    def width(self, score: float) -> float:
         """The width of a line."""
-        return thin + (thick - thin) * self.weight(score)
+        return 1.5 + 5.5 * self.weight(score)
