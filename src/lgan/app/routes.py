@@ -23,7 +23,7 @@ from lgan.app.guard import Guard
 from lgan.app.limits import Limits, RefusedError
 from lgan.app.one_thread import OneThread
 from lgan.app.predictions import Predictions
-from lgan.app.static_files import StaticFiles
+from lgan.app.static_files import read_files, served
 from lgan.app.subjects import (
     Subjects,
     asked_object,
@@ -53,7 +53,7 @@ class Page:
         self.model, self.pencil = OneThread(limits), OneThread(limits)
         self.predictions = Predictions(predictor, self.model, limits)
         self.batches = Batches(predictor, self.model, limits)
-        self.static = StaticFiles.of(files("lgan.app") / "static")
+        self.static = read_files(files("lgan.app") / "static")
         self.about = about_model(predictor, limits)
         if self.about["molecules"]:  # so that nobody waits while loops are compiled
             self.model.submit(lambda: predictor.answers(predictor.read(["CCO"])))
@@ -62,7 +62,7 @@ class Page:
         """All that can be asked."""
         names = "/api/batches/{batch}"
         return [
-            Route("/", self.index),
+            Route("/", self.file),
             Route("/static/{name:path}", self.file),
             Route("/api/openapi.json", self.description),
             Route("/api/model", self.tell_model),
@@ -81,17 +81,13 @@ class Page:
             Route(f"{names}/report.html", self.batch_html),
         ]
 
-    async def index(self, request: Request) -> Response:
-        """The page."""
-        return self.static.served("index.html", request)
-
     async def file(self, request: Request) -> Response:
-        """A file of the page, by a name that was known at the start."""
-        return self.static.served(request.path_params["name"], request)
+        """The page, or a file of it by a name that was known at the start."""
+        return served(self.static, request.path_params.get("name", "index.html"), request)
 
     async def description(self, request: Request) -> Response:
         """The interface in the words of OpenAPI."""
-        return self.static.served("openapi.json", request)
+        return served(self.static, "openapi.json", request)
 
     async def tell_model(self, request: Request) -> Response:
         """What is known of the model."""
@@ -99,9 +95,8 @@ class Page:
 
     async def tell_examples(self, request: Request) -> Response:
         """Graphs to begin with."""
-        return JSONResponse(
-            {"graphs": await self.model.run(lambda: example_graphs(self.predictor))}
-        )
+        graphs = await self.model.run(lambda: example_graphs(self.predictor))
+        return JSONResponse({"graphs": graphs})
 
     async def predict(self, request: Request) -> Response:
         """Rows of predictions."""
@@ -111,11 +106,11 @@ class Page:
         if "smiles" in body and "graphs" not in body and not details:
             smiles = check_smiles(self.predictor, body["smiles"], self.limits)
             return JSONResponse({"rows": await _understood(self.predictions.rows(smiles))})
-        return JSONResponse(
-            await self._ask(
-                lambda: predicted(self.predictor, self._subjects(body), details=details)
-            )
-        )
+
+        def work() -> dict[str, Any]:
+            return predicted(self.predictor, self._subjects(body), details=details)
+
+        return JSONResponse(await self._ask(work))
 
     async def explain(self, request: Request) -> Response:
         """Scores of atoms and bonds, and their picture."""

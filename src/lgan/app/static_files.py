@@ -1,6 +1,5 @@
 """The files of the page, read once: no request reaches the file system."""
 
-from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -19,34 +18,28 @@ TYPES = {
 }
 
 
-@dataclass(frozen=True)
-class StaticFiles:
-    """Contents by name, with their type and a tag by which a browser knows them again."""
-
-    known: dict[str, tuple[bytes, str, str]]
-
-    @staticmethod
-    def of(folder: Traversable) -> "StaticFiles":
-        """All files below a folder."""
-        return StaticFiles(_read(folder, ""))
-
-    def served(self, name: str, request: Request) -> Response:
-        """A file by its name."""
-        if name not in self.known:
-            raise RefusedError(404, "There is nothing here.")
-        content, kind, tag = self.known[name]
-        headers = {"ETag": tag, "Cache-Control": "no-cache"}
-        if request.headers.get("if-none-match") == tag:
-            return Response(status_code=304, headers=headers)
-        return Response(content, media_type=kind, headers=headers)
+# Contents by name, with their type and a tag by which a browser knows them again.
+Files = dict[str, tuple[bytes, str, str]]
 
 
-def _read(folder: Traversable, prefix: str) -> dict[str, tuple[bytes, str, str]]:
-    found: dict[str, tuple[bytes, str, str]] = {}
+def served(files: Files, name: str, request: Request) -> Response:
+    """A file by its name."""
+    if name not in files:
+        raise RefusedError(404, "There is nothing here.")
+    content, kind, tag = files[name]
+    headers = {"ETag": tag, "Cache-Control": "no-cache"}
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=kind, headers=headers)
+
+
+def read_files(folder: Traversable, prefix: str = "") -> Files:
+    """All files below a folder, their names after a prefix."""
+    found: Files = {}
     for entry in folder.iterdir():
         name = f"{prefix}{entry.name}"
         if entry.is_dir():
-            found |= _read(entry, f"{name}/")
+            found |= read_files(entry, f"{name}/")
         else:
             content = entry.read_bytes()
             kind = TYPES.get(Path(name).suffix, "text/plain; charset=utf-8")

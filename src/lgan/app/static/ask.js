@@ -6,8 +6,6 @@ import { h, later, number, percent, picture, say } from "./dom.js";
 import { headline, prediction } from "./prediction.js";
 import { why } from "./why.js";
 
-const EMPTY = "Nothing asked yet.";
-
 export class Ask {
   constructor(root, model, actions) {
     Object.assign(this, { root, model, actions, subject: null, target: null, numbers: false, turn: 0 });
@@ -133,7 +131,7 @@ export class Ask {
     this.complain("");
     this.link("");
     const hint = this.model.molecules ? "Draw a molecule, paste SMILES, or choose an example." : "Drop a file of graphs anywhere on the page, or choose one.";
-    this.answer.replaceChildren(h("h2", {}, "Prediction"), h("p", { className: "empty" }, EMPTY, h("br"), hint));
+    this.answer.replaceChildren(h("h2", {}, "Prediction"), h("p", { className: "empty" }, "Nothing asked yet.", h("br"), hint));
     this.reason.replaceChildren(h("h2", {}, "Why"), h("p", { className: "empty" }, "The parts that counted for and against come here."));
     this.near.replaceChildren();
     this.near.hidden = true;
@@ -190,7 +188,6 @@ export class Ask {
       if (this.target !== null) asked.class = this.target;
       const found = await ask("/api/explain", asked, signal);
       if (turn !== this.turn) return;
-      this.found = found;
       this.reason.replaceChildren(this.controls(found), why(this.model, one, found, row, this.actions));
     } catch (error) {
       if (error.name === "AbortError" || turn !== this.turn) return;

@@ -1,8 +1,8 @@
 // Pinned molecules or graphs side by side, in one scale of colours.
 
 import { ask } from "./api.js";
-import { byId, h, number, percent, picture, signed } from "./dom.js";
-import { headline, prediction } from "./prediction.js";
+import { byId, h, picture, signed } from "./dom.js";
+import { prediction } from "./prediction.js";
 import { alt, legend } from "./why.js";
 
 export class Compare {
