@@ -78,7 +78,9 @@ def explain_source(
             explained = explained_output_of(predictor, target)
     _check_packages(predictor, output, report)
     raw = _read(predictor, source, reading)
-    held_out = _held_out(predictor, source, reading)
+    held_out = None
+    if isinstance(source, str) and source in DATASETS:
+        held_out = predictor.checkpoint.held_out(source, int(reading["seed"]))
     named = bool(index) or isinstance(source, list)
     truth = known_classes(predictor, raw)
     confusions: dict[str, Tensor] = {}
@@ -105,7 +107,7 @@ def explain_source(
     elif output is not None:
         shared = Scale.joint(item.picture.scale for item in items)
         save([item.picture.on_scale(shared) for item in items], output)
-        log.print(f"picture: {output}", soft_wrap=True, markup=False, highlight=False)
+        log.print(f"picture: {output}", soft_wrap=True)
     tables = {names[output]: rows for output, rows in fragment_tables(found).items()}
     if report is not None:
         page = explained_report(
@@ -113,7 +115,7 @@ def explain_source(
             confusions=confusions, fragments=tables,
         )  # fmt: skip
         page.save(report)
-        log.print(f"report: {report}", soft_wrap=True, markup=False, highlight=False)
+        log.print(f"report: {report}", soft_wrap=True)
     if as_json:
         parts = [
             {"explained": n} | plain(asdict(row)) for n, rows in tables.items() for row in rows
@@ -204,15 +206,6 @@ def _check_packages(predictor: Predictor, output: Path | None, report: Path | No
     molecules |= predictor.checkpoint.dataset in MOLECULES and find_spec("rdkit") is not None
     if (output is not None and not scores) or (report is not None and not molecules):
         require("matplotlib")
-
-
-def _held_out(predictor: Predictor, source: Any, reading: Mapping[str, Any]) -> set[int] | None:
-    """The graphs that the model was not trained on, where the source is the set it was trained on
-    and it is known which these are.
-    """
-    if not isinstance(source, str) or source not in DATASETS:
-        return None
-    return predictor.checkpoint.held_out(source, int(reading["seed"]))
 
 
 def _read(predictor: Predictor, source: Any, reading: dict[str, Any]) -> RawGraphs:

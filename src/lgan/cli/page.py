@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import socket
 
 PORT = 8765
-LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 def page(
@@ -48,12 +47,13 @@ def page(
         require(package)
     if token is not None and len(token) < 16:
         raise typer.BadParameter("`--token` must have 16 characters or more.")
-    token = token or (None if host in LOCAL else token_urlsafe(24))
-    listening = _listen(host, port)
 
     from lgan.app import build_app, serve
+    from lgan.app.routes import LOCAL
     from lgan.predictor import load_model
 
+    token = token or (None if host in LOCAL else token_urlsafe(24))
+    listening = _listen(host, port)
     try:
         with activity() as tell:
             tell("loading the model")

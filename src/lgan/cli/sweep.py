@@ -94,9 +94,7 @@ def sweep(
     workers: Annotated[
         int, typer.Option(min=1, help="Processes (with --ray: batches at once).")
     ] = 1,
-    ray: Annotated[
-        str | None, typer.Option(help="Address of an existing Ray cluster to run on.")
-    ] = None,
+    ray: options.Ray = None,
     storage: Annotated[
         str | None,
         typer.Option(help="Database URL to hand the study to as well, for Optuna's dashboard."),
@@ -163,11 +161,16 @@ def sweep(
         metric=measured, asked=data.asked(),
         data=checksum({"graphs": found.keys(), "y": found.union.y, "fold": fold})[:12],
     )  # fmt: skip
-    root = Path(data.root).absolute()
-    shared = Batch(
-        head, _whole(source), [], fold.tolist(), str(place), replace(reading, root=str(root))
-    )
-    with _alone(record), _watched(head, trials) as watch:
+    # Paths that other processes find too; a name stays as it is.
+    reading = replace(reading, root=str(Path(data.root).absolute()))
+    whole = str(Path(source).absolute()) if Path(source).exists() else source
+    shared = Batch(head, whole, [], fold.tolist(), str(place), reading)
+    with locked(record, wait=False) as mine, _watched(head, trials) as watch:
+        if not mine:
+            raise ValueError(
+                f"Another `lgan sweep` is at work on {record}. Wait for it, or choose another "
+                "`--name`."
+            )
         if overwrite:
             record.unlink(missing_ok=True)
         study = Study(record, head, environment(place))
@@ -216,18 +219,6 @@ def _workers(number: int, ray: str | None, *, gpus: int) -> Workers:
 
 
 @contextmanager
-def _alone(record: Path) -> Iterator[None]:
-    """One search leads a study at a time; further machines join it through Ray."""
-    with locked(record, wait=False) as mine:
-        if not mine:
-            raise ValueError(
-                f"Another `lgan sweep` is at work on {record}. Wait for it, or choose another "
-                "`--name`."
-            )
-        yield
-
-
-@contextmanager
 def _watched(head: Head, trials: int) -> Iterator[Any]:
     """A live table of the best trials on a terminal; elsewhere a line where something changed."""
     if not log.is_terminal:
@@ -272,11 +263,6 @@ def _value(trial: Trial, metric: str) -> str:
     """The objective in the units of its metric."""
     value = (trial.value or 0.0) * (1 if METRICS[metric].higher_is_better else -1)
     return f"{value:.2%}" if "accuracy" in metric else f"{value:.4g}"
-
-
-def _whole(source: str) -> str:
-    """A path that other processes find too; a name as it is."""
-    return str(Path(source).absolute()) if Path(source).exists() else source
 
 
 def _finish(found: SweepRecord, path: Path, source: str, *, plot: bool, as_json: bool) -> None:
