@@ -64,17 +64,13 @@ def test_command_is_installed_and_gives_its_version():
     assert ran.stderr == ""
 
 
-def test_unknown_command_is_bad_usage(lgan, empty):
-    ran = lgan("fly")
+@pytest.mark.parametrize(
+    ("words", "message"), [("fly", "No such command 'fly'"), ("cv csl --speed 9", "--speed")]
+)
+def test_unknown_commands_and_options_are_bad_usage(words, message, lgan, empty):
+    ran = lgan(*words.split())
     assert ran.code == 2
-    assert "No such command 'fly'" in ran.err
-    assert empty()
-
-
-def test_unknown_option_is_bad_usage(lgan, empty):
-    ran = lgan("cv", "triangles", "--speed", "9")
-    assert ran.code == 2
-    assert "--speed" in ran.err
+    assert message in ran.err
     assert empty()
 
 

@@ -15,6 +15,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 from lgan.app.server import listen, next_free
+from molecule_models import predictor
 
 
 def busy_port() -> tuple[socket.socket, int]:
@@ -62,19 +63,8 @@ def test_a_short_token_is_refused(lgan, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
 def test_it_serves_and_ends_with_ctrl_c(host, tmp_path):
-    from lgan.data import load_raw
-    from lgan.experiment import factory, settings_for, stored_model
-    from lgan.experiment.source import ReadSource
-    from lgan.train import train_ensemble
-
-    raw = load_raw(["CCO", "CCC", "CCN", "CC"] * 5, targets={"y": ["a", "b", "b", "a"] * 5})
-    settings = settings_for("lgan", raw.name, hidden=8, num_layers=2, epochs=1, iterations=1)
-    found = ReadSource.of_graphs(settings, raw, "binary")
-    trained = train_ensemble(
-        factory(settings, found.union), found.union, members=1, config=settings.training
-    )
     model = tmp_path / "model.safetensors"
-    stored_model(settings, found, trained).save(model)
+    predictor(["no", "yes", "no", "yes", "yes"]).checkpoint.save(model)
     command = [sys.executable, "-m", "lgan", "app", str(model), "--port", "0", "--no-browser"]
     process = subprocess.Popen(
         [*command, "--host", host], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

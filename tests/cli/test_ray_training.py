@@ -23,8 +23,6 @@ def test_ray_predicts_in_parts_and_prepares_tables(lgan, tmp_path):
     (tmp_path / "t.csv").write_text("smiles\nC\n")
     ran = lgan("predict", "model.safetensors", "t.csv", "--ray", "auto")
     assert (ran.code, "add `--shards`" in ran.err) == (2, True)
-    ran = lgan("data", "prepare", "csl", "--ray", "auto")
-    assert (ran.code, "are for tables of molecules" in ran.err) == (2, True)
     ran = lgan("data", "prepare", "t.csv", "--ray", "auto", "--processes", "2")
     assert ran.code != 0
     assert "`processes` must be left out with `ray`" in ran.err

@@ -64,23 +64,6 @@ def test_a_used_folder_is_kept_unless_told_otherwise(lgan, tmp_path):
     assert list(_records(out)) == ["result.json"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["cv", "triangles", "--model", "wl", "--seeds", 2],
-         "`--seeds` is for networks: wl has no initial weights"),
-        (["cv", "triangles", "--seeds", 0], "'--seeds'"),
-        (["sweep", "triangles", "--seeds", 0], "'--seeds'"),
-    ],
-)  # fmt: skip
-def test_bad_usage_is_told_and_writes_nothing(arguments, message, lgan, empty):
-    ran = lgan(*arguments)
-    assert ran.code == 2
-    assert message in ran.err
-    assert ran.out == ""
-    assert empty()
-
-
 def test_a_search_over_seeds_finds_what_cross_validation_finds(lgan, tmp_path):
     (tmp_path / "space.json").write_text(json.dumps({"lr": [0.003]}))
     search = [

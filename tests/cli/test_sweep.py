@@ -147,6 +147,8 @@ def test_a_table_is_searched_by_its_metric_and_split(lgan, tmp_path, workers):
         (["--objective", "fair", "--folds", 2], "needs `--folds` of 3 or more"),
         (["--resume", "--overwrite"], "exclude each other"),
         (["--set", "hidden"], "expects NAME=VALUE"),
+        (["--seeds", 0], "'--seeds'"),
+        (["--folds", 5, "--splits", "."], "`--folds` draws folds and"),
         (["--storage", "nonsense"], "URL of a database, such as sqlite:///study.db"),
         (["--storage", "sqlite:////no/where/a.db"], "URL of a database"),
     ],
@@ -155,6 +157,7 @@ def test_bad_usage_ends_with_code_2(lgan, empty, arguments, message):
     ran = lgan("sweep", "triangles", *arguments)
     assert ran.code == 2
     assert message in ran.err
+    assert ran.out == ""
     assert empty()
 
 

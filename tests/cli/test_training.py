@@ -119,22 +119,6 @@ def test_bad_usage_is_told_and_writes_nothing(command, arguments, message, lgan,
     assert empty()
 
 
-def test_folds_are_drawn_or_read_not_both(lgan, tmp_path, empty):
-    for command in ("cv", "sweep"):
-        ran = lgan(command, "triangles", "--folds", 5, "--splits", tmp_path)
-        assert ran.code == 2
-        assert "`--folds` draws folds and" in ran.err
-    assert empty()
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
-def test_missing_gpu_is_bad_usage(lgan, empty):
-    ran = lgan("cv", "triangles", "--device", "cuda")
-    assert ran.code == 2
-    assert "needs a GPU and a CUDA build of torch, and none is here. Use `--device cpu`" in ran.err
-    assert empty()
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -143,12 +127,21 @@ def test_missing_gpu_is_bad_usage(lgan, empty):
         (["--bagged", "--model", "wl"], "`--bagged` is for networks: wl chooses inside"),
         (["--fair", "--folds", 2], "`--fair` needs `--folds` of 3 or more, got 2"),
         (["--splits", "nowhere"], "'--splits'"),
+        (["--folds", 5, "--splits", "."], "`--folds` draws folds and"),
+        (["--seeds", 2, "--model", "wl"], "`--seeds` is for networks: wl has no initial weights"),
+        (["--seeds", 0], "'--seeds'"),
+        pytest.param(
+            ["--device", "cuda"],
+            "needs a GPU and a CUDA build of torch, and none is here. Use `--device cpu`",
+            marks=pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU"),
+        ),
     ],
 )
-def test_bad_folds_are_bad_usage(arguments, message, lgan, empty):
+def test_bad_usage_of_cross_validation_is_told_and_writes_nothing(arguments, message, lgan, empty):
     ran = lgan("cv", "triangles", *arguments)
     assert ran.code == 2
     assert message in ran.err
+    assert ran.out == ""
     assert empty()
 
 

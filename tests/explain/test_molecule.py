@@ -35,32 +35,22 @@ def ring(size: int) -> list[tuple[int, int, str]]:
     return [(min(i, (i + 1) % size), max(i, (i + 1) % size), "aromatic") for i in range(size)]
 
 
-def test_nitro_group_gets_its_charges():
-    raw = graph_of("MUTAG", "C N O O", [(0, 1, "single"), (1, 2, "double"), (1, 3, "single")])
-    made = molecule_from_graph(raw, 0)
-    assert (made.status, smiles(made)) == ("clean", "C[N+](=O)[O-]")
+FORK = [(0, 1, "single"), (1, 2, "double"), (1, 3, "single")]
 
 
-def test_aromatic_ring_is_read_as_benzene():
-    made = molecule_from_graph(graph_of("MUTAG", "C C C C C C", ring(6)), 0)
-    assert (made.status, smiles(made)) == ("clean", "c1ccccc1")
-
-
-def test_pyrrole_gets_the_hydrogen_that_the_files_left_out():
-    made = molecule_from_graph(graph_of("MUTAG", "N C C C C", ring(5)), 0)
-    assert (made.status, smiles(made)) == ("clean", "c1cc[nH]c1")
-
-
-def test_furan_has_no_charge():
-    assert smiles(molecule_from_graph(graph_of("MUTAG", "O C C C C", ring(5)), 0)) == "c1ccoc1"
-
-
-def test_salt_with_explicit_hydrogens_becomes_ions():
-    raw = graph_of(
-        "Mutagenicity", "H C O O Na", [(0, 1, "single"), (1, 2, "double"), (1, 3, "single")]
-    )
-    made = molecule_from_graph(raw, 0)
-    assert (made.status, smiles(made)) == ("clean", "O=C[O-].[Na+]")
+@pytest.mark.parametrize(
+    ("name", "atoms", "bonds", "expected"),
+    [
+        ("MUTAG", "C N O O", FORK, "C[N+](=O)[O-]"),  # a nitro group has charges
+        ("MUTAG", "C C C C C C", ring(6), "c1ccccc1"),
+        ("MUTAG", "N C C C C", ring(5), "c1cc[nH]c1"),  # pyrrole has a hydrogen
+        ("MUTAG", "O C C C C", ring(5), "c1ccoc1"),  # furan has no charge
+        ("Mutagenicity", "H C O O Na", FORK, "O=C[O-].[Na+]"),  # a salt is of ions
+    ],
+)
+def test_charges_and_hydrogens_that_the_files_left_out_are_found(name, atoms, bonds, expected):
+    made = molecule_from_graph(graph_of(name, atoms, bonds), 0)
+    assert (made.status, smiles(made)) == ("clean", expected)
 
 
 def test_carbon_with_five_bonds_is_drawn_all_the_same():
