@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from lgan import ops
 from lgan.explain.attribution import Attribution
-from lgan.explain.feature_scores import feature_scores
+from lgan.explain.feature_scores import with_feature_scores
 from lgan.explain.fragments import Fragment, graph_fragments
 from lgan.explain.integrated_gradients import outputs_at_ends
 from lgan.explain.maskable import MaskableGraph
@@ -108,8 +108,11 @@ def attribute(  # type: ignore[misc]  # the forms above leave the options out
         >>> [fragment.name for fragment in lost.fragments]
         ['0-1-2']
     """
-    several = isinstance(data, list | tuple | GraphUnion)
-    given = _graphs(data) if several else [data]
+    if isinstance(data, GraphUnion):
+        ids = torch.arange(data.num_graphs, device=data.device)
+        data = [data.batch(graph) for graph in ids[:, None]]
+    several = isinstance(data, list | tuple)
+    given = list(data) if several else [data]
     spec, path = method_spec(method), path or Path()
     if not given:
         return []
@@ -142,17 +145,9 @@ def attribute(  # type: ignore[misc]  # the forms above leave the options out
             for i, each in enumerate(spec.explain(question))
         ]
         if features:
-            scored = zip(found, graphs, feature_scores(question), strict=True)
-            found = [each.with_features(graph, scores) for each, graph, scores in scored]
+            found = with_feature_scores(question, found)
     found = [each.to(graph.edge_index.device) for each, graph in zip(found, given, strict=True)]
     return found if several else found[0]
-
-
-def _graphs(data: Any) -> list[Any]:
-    if isinstance(data, GraphUnion):
-        ids = torch.arange(data.num_graphs, device=data.device)
-        return [data.batch(ids[i : i + 1]) for i in range(data.num_graphs)]
-    return list(data)
 
 
 def _prediction(outputs: Tensor, task: Task | None, scale: TargetScale | None) -> Tensor:

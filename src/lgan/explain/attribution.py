@@ -11,7 +11,7 @@ from torch import Tensor
 from lgan._optional import require
 from lgan.explain.fragments import Fragment, joined_nodes
 from lgan.explain.maskable import MaskableGraph
-from lgan.explain.question import Explained, FeatureScores, Found, Question
+from lgan.explain.question import Explained, Found, Question
 from lgan.graph.moving import moved
 
 
@@ -99,15 +99,7 @@ class Attribution:
         prediction: Tensor,
         method: str,
     ) -> "Attribution":
-        """What a method found for one of the graphs, and all that follows from it.
-
-        Args:
-            question: What was asked.
-            index: Which of its graphs.
-            found: The scores.
-            prediction: What is predicted ``[C]``.
-            method: Name of the method.
-        """
+        """What a method found for one of the graphs of a question, and all that follows from it."""
         graph, target = question.graphs[index], question.targets[index]
         values = question.values(question.ends[index], target)  # [K, 2]
         if found.baseline is not None:
@@ -151,16 +143,6 @@ class Attribution:
             fragment_spread=_deviation(by_fragment),
             standard_error=scores.new_zeros(0) if found.error is None else found.error,
             against=question.against,
-        )
-
-    def with_features(self, graph: MaskableGraph, found: FeatureScores) -> "Attribution":
-        """The same scores and those of the features of nodes and edges."""
-        return replace(
-            self,
-            node_feature_scores=found.nodes,
-            edge_feature_scores=graph.to_columns(found.pairs),
-            feature_baseline_output=found.baseline_output,
-            feature_gap=found.gap,
         )
 
     @property
@@ -270,12 +252,8 @@ def _lists(*columns: Tensor) -> Iterator[Any]:
 def completeness(
     scores: Tensor, ends: Tensor, tolerance: float | None
 ) -> tuple[float, float, bool]:
-    """Gap, relative gap, and whether it is below the tolerance.
-
-    Args:
-        scores: Scores of the undirected edges.
-        ends: The explained output for the baseline and for the graph ``[2]``.
-        tolerance: ``None`` for scores that have no sum to reach.
+    """Gap of scores to what they explain, from the baseline to the graph (``ends [2]``), relative
+    gap, and whether it is below the tolerance; ``None`` for scores that have no sum to reach.
     """
     if tolerance is None:
         return float("nan"), float("nan"), False

@@ -78,15 +78,12 @@ class Players:
 def remaining_outputs(
     question: Question, players: Sequence[Players], absent: Sequence[Tensor]
 ) -> list[Tensor]:
-    """What a model says of every graph without some of its players.
+    """What a model says of every graph without some of its players ``[K, S, C]``.
 
     Args:
         question: The model and the graphs.
         players: What can be taken away from each graph.
         absent: For each graph the players that are away, a row for every case ``[S, F]`` bool.
-
-    Returns:
-        For each graph the outputs ``[K, S, C]``.
     """
     found: list[list[Tensor]] = [[] for _ in question.graphs]
     chunk: list[tuple[int, Tensor]] = []

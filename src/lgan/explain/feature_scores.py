@@ -16,20 +16,20 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
+from lgan.explain.attribution import Attribution
 from lgan.explain.integrated_gradients import Integral, pieces
 from lgan.explain.maskable import MaskableGraph, MaskableUnion
 from lgan.explain.masking import dtype_of, num_members, outputs_of, reads_lines
-from lgan.explain.question import FeatureScores, Question, as_members
+from lgan.explain.question import Question, as_members
 from lgan.nn import LGAN
 from lgan.nn.edge_vectors import edge_vectors
 from lgan.nn.linear import one_hot
 
 
-def feature_scores(question: Question) -> list[FeatureScores]:
-    """Scores of the features of every graph of a question."""
+def with_feature_scores(question: Question, found: Sequence[Attribution]) -> list[Attribution]:
+    """The scores of every graph of a question, and those of the features of its nodes and edges."""
     return [
-        _scores(question, graph, target)
-        for graph, target in zip(question.graphs, question.targets, strict=True)
+        _scored(question, graph, each) for graph, each in zip(question.graphs, found, strict=True)
     ]
 
 
@@ -54,8 +54,9 @@ def _features(model: nn.Module, graph: MaskableGraph) -> tuple[Tensor, Tensor]:
     return x.to(dtype), edges.to(dtype)
 
 
-def _scores(question: Question, graph: MaskableGraph, target: int) -> FeatureScores:
+def _scored(question: Question, graph: MaskableGraph, attribution: Attribution) -> Attribution:
     features = nodes, pairs = _features(question.model, graph)
+    target = attribution.target
     integral = Integral(question, graph, target, nodes.new_zeros(0))
 
     def pass_points(points: Sequence[float]) -> tuple[Tensor, ...]:
@@ -72,11 +73,12 @@ def _scores(question: Question, graph: MaskableGraph, target: int) -> FeatureSco
     found = integral.found().pairs[0]
     baseline, output = integral.value(0.0, 1.0).tolist()
     cut = nodes.numel()
-    return FeatureScores(
-        nodes=found[:cut].view_as(nodes),
-        pairs=found[cut:].view_as(pairs),
-        baseline_output=baseline,
-        gap=abs(float(found.sum(dtype=torch.float64)) - (output - baseline)),
+    return replace(
+        attribution,
+        node_feature_scores=found[:cut].view_as(nodes),
+        edge_feature_scores=graph.to_columns(found[cut:].view_as(pairs)),
+        feature_baseline_output=baseline,
+        feature_gap=abs(float(found.sum(dtype=torch.float64)) - (output - baseline)),
     )
 
 

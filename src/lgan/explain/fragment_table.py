@@ -19,7 +19,7 @@ class FragmentRow:
         graphs: Graphs that have it.
         occurrences: How often it occurs in them.
         mean: Mean score of an occurrence: above 0 it speaks for what is explained, below against.
-        error: Standard error of the mean; NaN for a single occurrence.
+        error: Standard error of the mean.
         agree: Share of the occurrences whose score has the sign of the mean.
     """
 
@@ -57,18 +57,11 @@ def fragment_table(found: Iterable[Attribution]) -> list[FragmentRow]:
         for fragment, score in zip(attribution.fragments, values, strict=True):
             scores.setdefault(fragment.name, []).append(score)
             graphs.setdefault(fragment.name, set()).add(number)
-    rows = [
-        _row(name, len(graphs[name]), values)
-        for name, values in scores.items()
-        if len(graphs[name]) > 1
-    ]
+    rows = []
+    for name, values in scores.items():
+        if len(graphs[name]) > 1:
+            mean, count = fmean(values), len(values)
+            error = sqrt(sum((s - mean) ** 2 for s in values) / (count - 1) / count)
+            agree = sum((s >= 0) == (mean >= 0) for s in values) / count
+            rows.append(FragmentRow(name, len(graphs[name]), count, mean, error, agree))
     return sorted(rows, key=lambda row: (-row.mean, row.fragment))
-
-
-def _row(name: str, graphs: int, scores: list[float]) -> FragmentRow:
-    mean, count = fmean(scores), len(scores)
-    error = float("nan")
-    if count > 1:
-        error = sqrt(sum((s - mean) ** 2 for s in scores) / (count - 1) / count)
-    agree = sum((s >= 0) == (mean >= 0) for s in scores) / count
-    return FragmentRow(name, graphs, count, mean, error, agree)

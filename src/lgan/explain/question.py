@@ -86,23 +86,6 @@ class Found:
     steps: int = 0
 
 
-@dataclass(frozen=True, eq=False)
-class FeatureScores:
-    """Scores of the features of one graph, the mean over members.
-
-    Attributes:
-        nodes: Of every node ``[n, F]``.
-        pairs: Of every undirected edge ``[P, D]``; no columns where a model reads none.
-        baseline_output: What is explained where all features are 0.
-        gap: ``|sum of all scores - (output - baseline_output)|``.
-    """
-
-    nodes: Tensor
-    pairs: Tensor
-    baseline_output: float
-    gap: float
-
-
 def explained_by_default(num_outputs: int, task: Task | None = None) -> Explained:
     """What is explained unless asked otherwise: log-odds where there are classes.
 
