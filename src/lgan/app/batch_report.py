@@ -14,12 +14,8 @@ MOLECULES, GRAPHS = 300, 40
 
 
 def batch_report(predictor: Predictor, batch: Batch, *, edges: int) -> str:
-    """The table of a file with pictures of its molecules or graphs.
-
-    Args:
-        predictor: The model.
-        batch: The file; what is predicted of it so far.
-        edges: Larger graphs have no picture.
+    """The table of a file, as far as it is predicted, with pictures of its molecules or graphs; of
+    those with more edges than that there is none.
     """
     rows, task = list(batch.rows), predictor.task
     most = MOLECULES if batch.structures else GRAPHS

@@ -25,13 +25,7 @@ async def read_json(request: Request, limits: Limits) -> Any:
 
 
 async def body_parts(request: Request, most: int, seconds: float) -> AsyncIterator[bytes]:
-    """The body piece by piece.
-
-    Args:
-        request: The request.
-        most: Bytes it may have.
-        seconds: Time it may take to arrive.
-    """
+    """The body piece by piece, of so many bytes at most that arrive within some seconds."""
     length = request.headers.get("content-length", "0")
     too_large = RefusedError(413, f"Expected {most:,} bytes at most. Send less at once.")
     if not length.isdecimal() or int(length) > most:

@@ -16,7 +16,7 @@ from lgan.explain import Path as PointsOfPath
 from lgan.explain.draw import check_ending
 from lgan.explain.methods import DEFAULT, METHODS
 from lgan.explain.question import Over
-from lgan.predictor import Predictor, load_model
+from lgan.predictor import load_model
 
 
 def explain(
@@ -113,7 +113,12 @@ def explain(
     if chosen is not None:
         SourceOptions(root=root, mirror=mirror).check(chosen)
     elif not smiles:
-        chosen = _trained_on(predictor)
+        chosen = predictor.checkpoint.dataset
+        if chosen not in DATASETS:
+            raise typer.BadParameter(
+                f"the model was trained on {chosen}, which is no known data set. Name the SOURCE "
+                "whose graphs are to be explained."
+            )
     asked: dict[str, Any] = {
         "method": method, "over": over, "fragments": fragments, "seed": seed,
         "path": PointsOfPath(steps=steps), "features": features, "against": against,
@@ -127,17 +132,6 @@ def explain(
         reading=reading, output=output, report=report, gallery=gallery,
         every=source is not None or bool(smiles), as_json=as_json,
     )  # fmt: skip
-
-
-def _trained_on(predictor: Predictor) -> str:
-    """The set that a model was trained on, where it has a name that can be read again."""
-    name = predictor.checkpoint.dataset
-    if name not in DATASETS:
-        raise typer.BadParameter(
-            f"the model was trained on {name}, which is no known data set. Name the SOURCE whose "
-            "graphs are to be explained."
-        )
-    return name
 
 
 def _check_usage(

@@ -59,18 +59,9 @@ def explain_source(
 ) -> None:
     """Explain a source with the model's own encoder, and write or show what was found.
 
-    Args:
-        predictor: The model.
-        source: What :meth:`Predictor.read` takes.
-        index: Rows to explain; all, or for a page those worth a look.
-        target: Class or target that red speaks for.
-        asked: Options of :func:`explain_graphs`.
-        reading: Options of :func:`lgan.data.load_raw`.
-        output: Picture or table to write.
-        report: Page to write.
-        gallery: Graphs on the page.
-        every: Explain all graphs for a page too, so that its tables of fragments hold them.
-        as_json: Print everything as JSON.
+    The arguments are options of the command, but for ``asked`` (options of :func:`explain_graphs`),
+    ``reading`` (of :func:`lgan.data.load_raw`) and ``every``: explain all graphs for a page too, so
+    that its tables of fragments hold them.
     """
     explained = coloured_output(predictor)
     if target is not None:
