@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -6,25 +7,15 @@ from torch_geometric.data import Data
 
 import lgan
 from lgan import Attribution
+from made_scores import made
 
 
 def attribution() -> Attribution:
     """A path 0 - 1 - 2 whose first edge is given both ways, and a self-loop."""
-    return Attribution(
+    return replace(
+        made(3, [(0, 1), (1, 2)], [3.0, -4.0], relative_gap=float("inf")),
         edge_index=torch.tensor([[1, 0, 1, 2], [0, 1, 2, 2]]),
         edge_scores=torch.tensor([3.0, 3.0, -4.0, 0.0]),
-        node_scores=torch.tensor([1.5, -0.5, -2.0]),
-        triangles=torch.zeros(3, 0, dtype=torch.int64),
-        triangle_scores=torch.zeros(0),
-        target=1,
-        prediction=torch.tensor([0.25, 0.75]),
-        output=1.0,
-        baseline_output=2.0,
-        gap=0.0,
-        relative_gap=float("inf"),
-        steps=32,
-        complete=True,
-        method="integrated-gradients",
     )
 
 

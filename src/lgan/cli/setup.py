@@ -260,11 +260,6 @@ def joined_processes() -> Iterator[bool]:
         yield leader
 
 
-def restarted() -> bool:
-    """Whether torchrun started this process in place of one that was lost."""
-    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
-
-
 @contextmanager
 def resumable(folder: Path, *, resume: bool, overwrite: bool) -> Iterator[None]:
     """Hold the folder for this run alone, and end Ctrl-C with what to do next.

@@ -1,5 +1,6 @@
 """`lgan train` and `lgan cv`."""
 
+import os
 import sys
 from contextlib import nullcontext
 from dataclasses import replace
@@ -25,7 +26,6 @@ from lgan.cli.setup import (
     metric_name,
     output_folder,
     read_source,
-    restarted,
     resumable,
     tell_undefined,
 )
@@ -198,7 +198,8 @@ def train(
     network = replace(network, recipe=network.recipe or "default")
     settings = network.settings(model, name, seed=seed)
     reading = data.reading(seed=seed, columns=how.columns)
-    resume = resume or restarted()
+    # torchrun started this process in place of one that was lost.
+    resume = resume or int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
     folder = output_folder(output, f"{name}-{model}-train", resume=resume, overwrite=overwrite)
     if ray is not None:
         if overwrite:

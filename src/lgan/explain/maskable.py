@@ -107,8 +107,9 @@ class MaskableGraph:
     @property
     def column_weight(self) -> Tensor:
         """Weights of the columns ``[E]``, 1 where there are none."""
-        ones = torch.ones(self.edge_index.size(1), device=self.edge_index.device)
-        return ones if self.edge_weight is None else self.edge_weight
+        if self.edge_weight is not None:
+            return self.edge_weight
+        return torch.ones(self.edge_index.size(1), device=self.edge_index.device)
 
     def to_columns(self, values: Tensor) -> Tensor:
         """Values of the pairs ``[P, …]`` at the columns of ``edge_index``; 0 at loops."""

@@ -18,7 +18,11 @@ def leave_one_out(question: Question) -> list[Found]:
     .. math:: s_i = f(G) - f(G \setminus i)
     """
     players = _players(question)
-    cases = [_none_then_each(len(p), p.pairs.device) for p in players]
+    # Nobody absent, then every player alone [F + 1, F].
+    cases = [
+        torch.eye(len(p) + 1, len(p), dtype=torch.bool, device=p.pairs.device).roll(1, 0)
+        for p in players
+    ]
     found = []
     for own, values in zip(players, _ask(question, players, cases), strict=True):
         scores = values[:, :1] - values[:, 1:]
@@ -69,11 +73,6 @@ def _ask(question: Question, players: list[Players], absent: list[Tensor]) -> li
 
 def _players(question: Question) -> list[Players]:
     return [Players.of(question, g) for g in range(len(question.graphs))]
-
-
-def _none_then_each(players: int, device: torch.device) -> Tensor:
-    """Nobody absent, then every player alone ``[F + 1, F]``."""
-    return torch.eye(players + 1, players, dtype=torch.bool, device=device).roll(1, 0)
 
 
 def _coalitions(players: int) -> Tensor:
