@@ -453,10 +453,11 @@ def test_predict_without_a_checkpoint_fails(content, lgan, tmp_path):
     assert "Traceback" not in ran.err
 
 
-def test_predict_refuses_a_folder_for_its_table(trained, lgan, tmp_path):
-    ran = lgan("predict", trained, "triangles", "--output", tmp_path)
+@pytest.mark.parametrize(("option", "what"), [("--output", "CSV file"), ("--embed", "file")])
+def test_predict_refuses_a_folder_for_its_files_before_any_work(option, what, lgan, tmp_path):
+    ran = lgan("predict", "nowhere", "triangles", option, tmp_path)
     assert ran.code == 2
-    assert "`--output` must be a CSV file" in ran.err
+    assert f"`{option}` must be a {what}, but {tmp_path} is a folder" in ran.err
 
 
 @pytest.mark.data

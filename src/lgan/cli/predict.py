@@ -108,6 +108,8 @@ def predict(
         raise typer.BadParameter("`--shards` needs a table and `--output` with a folder.")
     if shards is None and output is not None and output.is_dir():
         raise typer.BadParameter(f"`--output` must be a CSV file, but {output} is a folder.")
+    if embed is not None and embed.is_dir():
+        raise typer.BadParameter(f"`--embed` must be a file, but {embed} is a folder.")
     if shards is not None and (nearest or embed):
         raise typer.BadParameter("`--nearest` and `--embed` do not go with `--shards`.")
     if ray is not None and shards is None:
