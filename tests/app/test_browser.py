@@ -128,12 +128,16 @@ def test_what_if_and_pins_compare(page):
     page.until("return document.querySelector('.changed dd')")
     assert "in fact" in page.text(".changed")
     page.click("Pin it", ".changed")
-    page.click("Pin to compare")
+    page.driver.execute_script(
+        "for (const _ of [1, 2]) [...document.querySelectorAll('button')]"
+        ".find((each) => each.textContent === 'Pin to compare').click()"
+    )
     page.find("#tab-compare").click()
     page.until("return document.querySelectorAll('#compare img.picture').length === 2")
     assert "points for yes" in page.text("#compare")
     limits = {each.text.splitlines()[0] for each in page.all("#compare .legend")}
     assert len(limits) == 1, "one scale of colours for all"
+    assert len(page.all("#compare article")) == 2, "clicked twice, pinned once"
     page.click("Remove", "#compare")
     page.until("return document.querySelectorAll('#compare article').length === 1")
 

@@ -14,10 +14,9 @@ export class Compare {
   async pin(subject) {
     const { name, ...one } = typeof subject === "string" ? { smiles: subject } : subject;
     const key = JSON.stringify(one);
-    if (this.pinned.some((each) => each.key === key)) return;
     const several = one.smiles === undefined ? { graphs: [one.graph] } : { smiles: [one.smiles] };
     const { rows: [row], details: [details] } = await ask("/api/predict", { ...several, details: true });
-    if (row.error) return;
+    if (row.error || this.pinned.some((each) => each.key === key)) return;
     const kept = { key, one, name: name ?? one.smiles, row, details };
     this.pinned.push(kept);
     this.render();
