@@ -3,12 +3,14 @@
 import csv
 import io
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import networkx as nx
 import pytest
 
 from lgan.app.answers import explained
 from lgan.app.batches import Batch, Batches
+from lgan.app.one_thread import OneThread
 from lgan.predictor.prediction_rows import PredictionRows, predicted_columns
 
 NITROBENZENE = "c1ccccc1[N+](=O)[O-]"
@@ -216,6 +218,19 @@ def test_a_file_can_be_cancelled_and_keeps_what_is_there(client, predictor):
     last = events(client.get(f"/api/batches/{ids[1]}/events").text)[-1]
     assert last["state"] in ("cancelled", "done")
     assert events(client.get(f"/api/batches/{ids[0]}/events").text)[-1]["done"] == 190
+
+
+def test_a_file_that_begins_while_it_is_cancelled_is_left_to_who_works_on_it(
+    predictor, limits, tmp_path
+):
+    batch = Batch("x", tmp_path / "mine.csv", 0, [])
+    batch.path.touch()
+    batches = Batches(predictor, OneThread(limits), limits)
+    with ThreadPoolExecutor(1) as pool, batches._lock:
+        pool.submit(batches.cancel, batch)
+        assert batch.stop.wait(5)
+        batch.state = "running"
+    assert (batch.state, batch.path.exists()) == ("running", True)
 
 
 def test_graphs_are_asked_about_as_networks(graph_client, graph_predictor):

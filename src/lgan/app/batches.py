@@ -131,9 +131,10 @@ class Batches:
     def cancel(self, batch: Batch) -> None:
         """Stop at the next block; what is predicted stays."""
         batch.stop.set()
-        if batch.state == "waiting":
-            batch.state = "cancelled"
-            batch.path.unlink(missing_ok=True)
+        with self._lock:  # or it might begin meanwhile
+            if batch.state == "waiting":
+                batch.state = "cancelled"
+                batch.path.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Stop all and remove what was kept."""
