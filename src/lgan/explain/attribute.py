@@ -221,16 +221,12 @@ def _fragments(
             f"`fragments` must be given for each of {len(graphs)} graphs, got {len(each)}."
         )
     for parts, graph in zip(each, graphs, strict=True):
-        _check_fragments(parts, graph)
+        for part in parts:
+            wrong: list[Any] = [node for node in part.nodes if not 0 <= node < graph.num_nodes]
+            wrong += [edge for edge in part.edges if tuple(edge) not in graph.pair_place]
+            if wrong:
+                raise ValueError(
+                    f"The fragment {part.name!r} must hold nodes from 0 to {graph.num_nodes - 1} "
+                    f"and edges of the graph, the smaller end first, got {wrong[0]}."
+                )
     return each
-
-
-def _check_fragments(fragments: Sequence[Fragment], graph: MaskableGraph) -> None:
-    for part in fragments:
-        wrong: list[Any] = [node for node in part.nodes if not 0 <= node < graph.num_nodes]
-        wrong += [edge for edge in part.edges if tuple(edge) not in graph.pair_place]
-        if wrong:
-            raise ValueError(
-                f"The fragment {part.name!r} must hold nodes from 0 to {graph.num_nodes - 1} and "
-                f"edges of the graph, the smaller end first, got {wrong[0]}."
-            )
