@@ -120,33 +120,30 @@ def test_linear_sum_is_ego_sum_without_clipping(backend, dtype, models, branches
     _assert_agree(got, expected, [leaf], [exact])
 
 
-def _norm(
-    x: Tensor, weight: Tensor, scale: Tensor, shift: Tensor, *, relu: bool = True
-) -> tuple[Tensor, Tensor, Tensor]:
+def _norm(x: Tensor, weight: Tensor, scale: Tensor, shift: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The result and fresh running statistics after one batch."""
     mean, var = torch.zeros_like(scale).detach(), torch.ones_like(scale).detach()
     mean, var = mean.contiguous(), var.contiguous()
-    y = ops.norm(x, weight, scale, shift, running=(mean, var), momentum=0.25, eps=1e-5, relu=relu)
+    y = ops.norm(x, weight, scale, shift, running=(mean, var), momentum=0.25, eps=1e-5)
     return y, mean, var
 
 
 @per_backend
 @per_dtype
 @per_stack
-@pytest.mark.parametrize("relu", [True, False])
-def test_norm_is_batch_normalisation_of_the_rows_written_out(backend, dtype, models, relu):
+def test_norm_is_batch_normalisation_of_the_rows_written_out(backend, dtype, models):
     repeats = torch.tensor([1, 4, 0, 2, 1, 3])
     leaves = [_leaf(*models, 6, WIDTH, dtype=dtype)]
     leaves += [_leaf(*models, WIDTH, dtype=dtype) for _ in range(2)]
     with ops.backend(backend):
-        got, mean, var = _norm(leaves[0], repeats, *leaves[1:], relu=relu)
+        got, mean, var = _norm(leaves[0], repeats, *leaves[1:])
     exact = _doubles(leaves)
     x, scale, shift = exact
     written = x.repeat_interleave(repeats, -2)
     batch_mean, batch_var = written.mean(-2, keepdim=True), written.var(-2, correction=0)
     unit = (x - batch_mean) * (batch_var.unsqueeze(-2) + 1e-5).rsqrt()
     expected = unit * scale.unsqueeze(-2) + shift.unsqueeze(-2)
-    _assert_agree(got, expected.relu() if relu else expected, leaves, exact)
+    _assert_agree(got, expected.relu(), leaves, exact)
     with torch.no_grad():
         moved = 0.25 * batch_mean.squeeze(-2), 0.75 + 0.25 * written.var(-2)
     torch.testing.assert_close(mean.double(), moved[0], rtol=0, atol=TOLERANCE[dtype])
@@ -170,7 +167,7 @@ def test_every_model_may_count_rows_its_own_way(backend):
 def test_norm_of_rows_that_do_not_count_is_finite_and_moves_no_statistic(backend, rows):
     x = torch.randn(rows, WIDTH, requires_grad=True)
     with ops.backend(backend):
-        y, mean, var = _norm(x, torch.zeros(rows), *torch.ones(2, WIDTH), relu=False)
+        y, mean, var = _norm(x, torch.zeros(rows), *torch.ones(2, WIDTH))
     y.sum().backward()
     assert y.isfinite().all()
     assert x.grad.isfinite().all()
@@ -234,11 +231,7 @@ def test_gradients_pass_finite_differences(backend):
         check(lambda a: ops.ego_sum(a, inside, 2, relu=False), (a,))
         check(lambda a: ops.linear_sum(a, inside, 2), (a,))
         check(lambda a: ops.segment_sum(a, weight, ptr), (a,))
-        for relu in (True, False):
-            check(
-                lambda *p, relu=relu: _norm(p[0], weight, *p[1:], relu=relu)[0],
-                (a, scale, shift),
-            )
+        check(lambda *p: _norm(p[0], weight, *p[1:])[0], (a, scale, shift))
 
 
 @per_backend
@@ -355,8 +348,6 @@ def test_a_second_derivative_of_a_compiled_operation_is_refused(operation: str) 
         else:
             column = torch.ones(4, dtype=torch.float64)
             running = (torch.zeros_like(column), torch.ones_like(column))
-            out = ops.norm(
-                x, one, column, column, running=running, momentum=0.1, eps=1e-5, relu=False
-            )
+            out = ops.norm(x, one, column, column, running=running, momentum=0.1, eps=1e-5)
     with pytest.raises(RuntimeError, match="second derivative"):
         torch.autograd.grad(out.square().sum(), x, create_graph=True)

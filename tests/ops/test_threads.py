@@ -32,7 +32,7 @@ def _everything(models: int, width: int) -> list[torch.Tensor]:
         ops.ego_sum(a, lines, width, table=table, code=code),
         ops.ego_sum(a, lines, width),
         ops.linear_sum(a, lines, width),
-        ops.norm(a, weight, scale, shift, running=running, momentum=0.1, eps=1e-5, relu=True),
+        ops.norm(a, weight, scale, shift, running=running, momentum=0.1, eps=1e-5),
         ops.segment_sum(a, weight, ptr),
     ]
     loss = sum((result * torch.randn(result.shape)).sum() for result in results)

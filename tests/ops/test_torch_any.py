@@ -17,7 +17,7 @@ def test_the_torch_backend_is_differentiable_twice():
 
     def norm(*parts: torch.Tensor) -> torch.Tensor:
         running = torch.zeros(4).double(), torch.ones(4).double()
-        return ops.norm(*parts, running=running, momentum=0.1, eps=1e-5, relu=True)
+        return ops.norm(*parts, running=running, momentum=0.1, eps=1e-5)
 
     check = torch.autograd.gradgradcheck
     with ops.backend("torch"):

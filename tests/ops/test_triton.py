@@ -108,8 +108,7 @@ for name in ("triton", "torch"):
 for got, want in zip(*results):
     agree(got, want)
 
-for models, nodes, width, shared, relu in [(3, 70, 5, False, True), (1, 9, 8, True, False),
-                                           (1, 2100, 3, False, True)]:
+for models, nodes, width, shared in [(3, 70, 5, False), (1, 9, 8, True), (1, 2100, 3, False)]:
     x = torch.randn(models, nodes, width, generator=generator).to(device)
     rows = 1 if shared else models
     weight = torch.randint(4, (rows, nodes), generator=generator).float().to(device)
@@ -124,14 +123,14 @@ for models, nodes, width, shared, relu in [(3, 70, 5, False, True), (1, 9, 8, Tr
         with ops.backend(name):
             out = ops.norm(
                 leaves[0], weight[0] if shared else weight, leaves[1], leaves[2],
-                running=running, momentum=0.1, eps=0.1, relu=relu)
+                running=running, momentum=0.1, eps=0.1)
         (share * out * out).sum().backward()
         results.append((out, *running, *(leaf.grad for leaf in leaves)))
     for got, want in zip(*results):
         agree(got, want)
 
-for models, nodes, width, relu, half in [(3, 70, 5, True, False), (1, 9, 8, False, False),
-                                         (2, 2100, 3, True, False), (2, 5, 130, True, True)]:
+for models, nodes, width, half in [(3, 70, 5, False), (1, 9, 8, False), (2, 2100, 3, False),
+                                   (2, 5, 130, True)]:
     x = torch.randn(models, nodes, width, generator=generator).to(device).bfloat16().float()
     x[0, 0] = 2.5  # a row that does not vary
     scale, shift = torch.randn(2, models, width, generator=generator).to(device)
@@ -142,7 +141,7 @@ for models, nodes, width, relu, half in [(3, 70, 5, True, False), (1, 9, 8, Fals
         if half:
             leaves[0] = x.bfloat16().requires_grad_()
         with ops.backend(name):
-            out = ops.layer_norm(*leaves, eps=0.1, relu=relu)
+            out = ops.layer_norm(*leaves, eps=0.1)
         assert out.dtype == leaves[0].dtype
         (share * out * out).sum().backward()
         results.append((out, *(leaf.grad for leaf in leaves)))

@@ -21,15 +21,12 @@ class BatchNorm(nn.Module):
     """
 
     kind: ClassVar[Norm] = "batch"
+    momentum: float = 0.1
+    eps: float = 1e-5
 
-    def __init__(
-        self, channels: int, *, relu: bool = True, eps: float = 1e-5, momentum: float = 0.1
-    ) -> None:
+    def __init__(self, channels: int) -> None:
         super().__init__()
         self.channels = channels
-        self.relu = relu
-        self.eps = eps
-        self.momentum = momentum
         self.scale = nn.Parameter(torch.ones(channels))
         self.shift = nn.Parameter(torch.zeros(channels))
         self.running_mean: Tensor
@@ -54,8 +51,7 @@ class BatchNorm(nn.Module):
         if not self.training:
             factor = self.scale * (self.running_var + self.eps).rsqrt()
             shift = self.shift - self.running_mean * factor
-            out = torch.addcmul(shift.unsqueeze(-2), x, factor.unsqueeze(-2))
-            return out.relu_() if self.relu else out
+            return torch.addcmul(shift.unsqueeze(-2), x, factor.unsqueeze(-2)).relu_()
         return ops.norm(
             x,
             weight,
@@ -64,11 +60,10 @@ class BatchNorm(nn.Module):
             running=self.running,
             momentum=self.momentum,
             eps=self.eps,
-            relu=self.relu,
         )
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.channels}, relu={self.relu})"
+        return f"{type(self).__name__}({self.channels})"
 
 
 class LayerNorm(nn.Module):
@@ -85,8 +80,9 @@ class LayerNorm(nn.Module):
     kind: ClassVar[Norm] = "layer"
     running: ClassVar[tuple[()]] = ()
     momentum: ClassVar[float] = 0.0
+    eps: float = 1e-5
 
-    def __init__(self, channels: int, *, relu: bool = True, eps: float = 1e-5) -> None:
+    def __init__(self, channels: int) -> None:
         super().__init__()
         if channels < 2:
             raise ValueError(
@@ -94,8 +90,6 @@ class LayerNorm(nn.Module):
                 "all rows become the same. Choose a larger width or another `norm`."
             )
         self.channels = channels
-        self.relu = relu
-        self.eps = eps
         self.scale = nn.Parameter(torch.ones(channels))
         self.shift = nn.Parameter(torch.zeros(channels))
 
@@ -106,10 +100,10 @@ class LayerNorm(nn.Module):
 
     def forward(self, x: Tensor, weight: Tensor) -> Tensor:
         """Normalise every row by itself."""
-        return ops.layer_norm(x, self.scale, self.shift, eps=self.eps, relu=self.relu)
+        return ops.layer_norm(x, self.scale, self.shift, eps=self.eps)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.channels}, relu={self.relu})"
+        return f"{type(self).__name__}({self.channels})"
 
 
 class NoNorm(nn.Module):

@@ -208,9 +208,8 @@ def norm(
     running: tuple[Tensor, Tensor],
     momentum: float,
     eps: float,
-    relu: bool,
 ) -> Tensor:
-    """Batch normalisation over rows that count ``weight`` times, then clipping.
+    """Batch normalisation over rows that count ``weight`` times, then clipping at zero.
 
     Args:
         x: Rows.
@@ -220,7 +219,6 @@ def norm(
         running: Running mean and variance, moved towards those of the batch in place.
         momentum: How far they move.
         eps: Added to the variance.
-        relu: Clip the result at zero.
 
     Shapes:
         ``x``: ``[*, n, F]``, ``weight``: ``[n]`` or ``[*, n]``, ``scale``, ``shift`` and the
@@ -239,7 +237,7 @@ def norm(
     out: Tensor
     if chosen == "torch":
         weight = weight.to(scale.dtype)
-        out = torch_any.norm(x.to(scale.dtype), weight, scale, shift, running, momentum, eps, relu)
+        out = torch_any.norm(x.to(scale.dtype), weight, scale, shift, running, momentum, eps)
         return out.to(x.dtype)
     # Numbers of twins are exact in float32, not in half precision.
     weight = weight.to(torch.float32 if chosen == "triton" else x.dtype)
@@ -248,19 +246,18 @@ def norm(
     if alone:
         x, scale, shift = x.unsqueeze(0), scale.unsqueeze(0), shift.unsqueeze(0)
         running = (running[0].unsqueeze(0), running[1].unsqueeze(0))
-    out = _loops(chosen).Norm.apply(x, weight, scale, shift, running, momentum, eps, relu)
+    out = _loops(chosen).Norm.apply(x, weight, scale, shift, running, momentum, eps)
     return out.squeeze(0) if alone else out
 
 
-def layer_norm(x: Tensor, scale: Tensor, shift: Tensor, *, eps: float, relu: bool) -> Tensor:
-    """Normalisation of every row over its columns, then clipping.
+def layer_norm(x: Tensor, scale: Tensor, shift: Tensor, *, eps: float) -> Tensor:
+    """Normalisation of every row over its columns, then clipping at zero.
 
     Args:
         x: Rows.
         scale: Factor of every column.
         shift: Offset of every column.
         eps: Added to the variance.
-        relu: Clip the result at zero.
 
     Shapes:
         ``x``: ``[*, n, F]``, ``scale`` and ``shift``: ``[F]``, or ``[K, F]`` where ``x`` has an
@@ -276,13 +273,13 @@ def layer_norm(x: Tensor, scale: Tensor, shift: Tensor, *, eps: float, relu: boo
     chosen = backend_of(x)
     out: Tensor
     if chosen == "torch" or (models and x.dim() > 3) or not x.numel():
-        out = torch_any.layer_norm(x.to(scale.dtype), scale, shift, eps, relu)
+        out = torch_any.layer_norm(x.to(scale.dtype), scale, shift, eps)
         return out.to(x.dtype)
     planes = x
     if not models:  # rows do not know each other
         planes = x.reshape(1, -1, x.size(-1))
         scale, shift = scale.unsqueeze(0), shift.unsqueeze(0)
-    out = _loops(chosen).LayerNorm.apply(planes, scale, shift, eps, relu)
+    out = _loops(chosen).LayerNorm.apply(planes, scale, shift, eps)
     return out if models else out.view(x.shape)
 
 

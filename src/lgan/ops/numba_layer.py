@@ -120,7 +120,7 @@ def _by_rows(
 ) -> None:
     """Normalise every row by itself, or not at all, and clip."""
     if kind == LAYER:
-        layer_norm_forward(x, scale, shift, eps, True, y, mean, rstd, k, k + 1, 0, x.shape[1])
+        layer_norm_forward(x, scale, shift, eps, y, mean, rstd, k, k + 1, 0, x.shape[1])
     else:
         clip_forward(x[k], y[k])
 
@@ -157,13 +157,13 @@ def layer_forward(
                     a, both, k)  # fmt: skip
         _fused(rows, category, both, fuse, fuse_bias, residual, corner, more, hidden, k)
         if kind == BATCH:
-            norm_forward(hidden, node_weight, scale1, shift1, eps, True, normed, stats[0],
+            norm_forward(hidden, node_weight, scale1, shift1, eps, normed, stats[0],
                          stats[1], mean1, var1, momentum, k, k + 1, 0, width)  # fmt: skip
         else:
             _by_rows(hidden, kind, scale1, shift1, eps, normed, stats[0], stats[1], k)
         products(normed, out, out_bias, last, k, k + 1)
         if kind == BATCH:
-            norm_forward(last, node_weight, scale2, shift2, eps, True, result, stats[2],
+            norm_forward(last, node_weight, scale2, shift2, eps, result, stats[2],
                          stats[3], mean2, var2, momentum, k, k + 1, 0, width)  # fmt: skip
         else:
             _by_rows(last, kind, scale2, shift2, eps, result, stats[2], stats[3], k)
@@ -255,11 +255,11 @@ def _norm_back(
     """Gradients of the normalisation of one model."""
     rows, width = x.shape[1], x.shape[2]
     if kind == BATCH:
-        norm_backward(grad, x, y, node_weight, scale, mean, rstd, True, to_x, to_scale, to_shift,
+        norm_backward(grad, x, y, node_weight, scale, mean, rstd, to_x, to_scale, to_shift,
                       k, k + 1, 0, width)  # fmt: skip
     elif kind == LAYER:
-        layer_norm_backward(grad, x, y, scale, mean, rstd, True, to_x, k, k + 1, 0, rows)
-        layer_norm_sums(grad, x, y, mean, rstd, True, to_scale, to_shift, k, k + 1, 0, width)
+        layer_norm_backward(grad, x, y, scale, mean, rstd, to_x, k, k + 1, 0, rows)
+        layer_norm_sums(grad, x, y, mean, rstd, to_scale, to_shift, k, k + 1, 0, width)
     else:
         clip_backward(grad[k], y[k], to_x[k])
 

@@ -18,7 +18,6 @@ def norm_forward(
     scale: Array,
     shift: Array,
     eps: float,
-    relu: bool,
     y: Array,
     mean: Array,
     rstd: Array,
@@ -34,7 +33,7 @@ def norm_forward(
 
     The running statistics move towards those of the batch; a batch without rows leaves them.
     """
-    floor = x.dtype.type(0) if relu else x.dtype.type(-np.inf)
+    zero = x.dtype.type(0)
     factor = np.empty(c1 - c0, x.dtype)
     for k in range(k0, k1):
         w = weight[k if weight.shape[0] > 1 else 0]
@@ -61,7 +60,7 @@ def norm_forward(
         for i in range(x.shape[1]):
             row, to = x[k, i, c0:c1], y[k, i, c0:c1]
             for j in range(factor.size):
-                to[j] = max((row[j] - m[j]) * factor[j] + b[j], floor)
+                to[j] = max((row[j] - m[j]) * factor[j] + b[j], zero)
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
@@ -73,7 +72,6 @@ def norm_backward(
     scale: Array,
     mean: Array,
     rstd: Array,
-    relu: bool,
     grad_x: Array,
     grad_scale: Array,
     grad_shift: Array,
@@ -83,7 +81,6 @@ def norm_backward(
     c1: int,
 ) -> None:
     """Gradients of :func:`norm_forward`; a clipped output passes nothing."""
-    ceiling = x.dtype.type(0) if relu else x.dtype.type(-np.inf)
     zero = x.dtype.type(0)
     by_shift, by_unit = np.empty(c1 - c0, x.dtype), np.empty(c1 - c0, x.dtype)
     for k in range(k0, k1):
@@ -96,7 +93,7 @@ def norm_backward(
             row, out, g = x[k, i, c0:c1], y[k, i, c0:c1], grad[k, i, c0:c1]
             for j in range(by_shift.size):
                 value, keep = g[j], out[j]
-                passed = value if keep > ceiling else zero
+                passed = value if keep > zero else zero
                 by_shift[j] += passed
                 by_unit[j] += passed * (row[j] - m[j])
         for j in range(by_shift.size):
@@ -109,7 +106,7 @@ def norm_backward(
             to, wi = grad_x[k, i, c0:c1], w[i]
             for j in range(by_shift.size):
                 value, keep = g[j], out[j]
-                passed = value if keep > ceiling else zero
+                passed = value if keep > zero else zero
                 to[j] = s[j] * r[j] * (passed - wi * (by_shift[j] + (row[j] - m[j]) * by_unit[j]))
 
 
@@ -119,7 +116,6 @@ def layer_norm_forward(
     scale: Array,
     shift: Array,
     eps: float,
-    relu: bool,
     y: Array,
     mean: Array,
     rstd: Array,
@@ -130,7 +126,6 @@ def layer_norm_forward(
 ) -> None:
     """Layer normalisation of some rows, then clipping."""
     zero = x.dtype.type(0)
-    floor = zero if relu else x.dtype.type(-np.inf)
     small, part = x.dtype.type(eps), x.dtype.type(1.0 / x.shape[2])
     for k in range(k0, k1):
         s, b = scale[k], shift[k]
@@ -145,7 +140,7 @@ def layer_norm_forward(
             r = 1 / np.sqrt(square * part + small)
             mean[k, i], rstd[k, i] = m, r
             for j in range(row.size):
-                to[j] = max((row[j] - m) * r * s[j] + b[j], floor)
+                to[j] = max((row[j] - m) * r * s[j] + b[j], zero)
 
 
 @njit(nogil=True, cache=True, fastmath=WHOLE_ROWS)
@@ -156,7 +151,6 @@ def layer_norm_backward(
     scale: Array,
     mean: Array,
     rstd: Array,
-    relu: bool,
     grad_x: Array,
     k0: int,
     k1: int,
@@ -165,7 +159,6 @@ def layer_norm_backward(
 ) -> None:
     """Gradient of :func:`layer_norm_forward` at some rows; a clipped output passes nothing."""
     zero = x.dtype.type(0)
-    ceiling = zero if relu else x.dtype.type(-np.inf)
     part = x.dtype.type(1.0 / x.shape[2])
     for k in range(k0, k1):
         s = scale[k]
@@ -175,7 +168,7 @@ def layer_norm_backward(
             by_mean, by_unit = zero, zero
             for j in range(row.size):
                 value, keep = s[j] * g[j], out[j]
-                passed = value if keep > ceiling else zero
+                passed = value if keep > zero else zero
                 to[j] = passed
                 by_mean += passed
                 by_unit += passed * (row[j] - m)
@@ -192,7 +185,6 @@ def layer_norm_sums(
     y: Array,
     mean: Array,
     rstd: Array,
-    relu: bool,
     grad_scale: Array,
     grad_shift: Array,
     k0: int,
@@ -202,7 +194,6 @@ def layer_norm_sums(
 ) -> None:
     """Gradients of :func:`layer_norm_forward` at the scale and shift of some columns."""
     zero = x.dtype.type(0)
-    ceiling = zero if relu else x.dtype.type(-np.inf)
     for k in range(k0, k1):
         by_scale, by_shift = grad_scale[k, c0:c1], grad_shift[k, c0:c1]
         by_scale[:] = 0
@@ -212,7 +203,7 @@ def layer_norm_sums(
             m, r = mean[k, i], rstd[k, i]
             for j in range(by_scale.size):
                 value, keep = g[j], out[j]
-                passed = value if keep > ceiling else zero
+                passed = value if keep > zero else zero
                 by_shift[j] += passed
                 by_scale[j] += passed * (row[j] - m) * r
 

@@ -160,23 +160,20 @@ class Norm(torch.autograd.Function):
         running: tuple[Tensor, Tensor],
         momentum: float,
         eps: float,
-        relu: bool,
     ) -> Tensor:
         """Normalise, clip, and move the running statistics."""
         y = x.new_empty(x.shape)
         statistics = scale.new_empty((2, *scale.shape))  # mean, reciprocal deviation
         mean, rstd = statistics.numpy()
-        weights = _array(weight)
         in_threads(
             numba_norm.norm_forward,
             x.size(0),
             x.size(2),
             x.numel(),
-            *(_array(x), weights, _array(scale), _array(shift), eps, relu),
+            *(_array(x), _array(weight), _array(scale), _array(shift), eps),
             *(y.numpy(), mean, rstd, running[0].numpy(), running[1].numpy(), momentum),
         )
         ctx.save_for_backward(x, y, weight, scale, statistics)
-        ctx.relu = relu
         return y
 
     @staticmethod
@@ -193,18 +190,16 @@ class Norm(torch.autograd.Function):
             x.size(2),
             x.numel(),
             *(_array(grad), _array(x), y.numpy(), _array(weight), _array(scale), mean, rstd),
-            *(ctx.relu, grad_x.numpy(), grad_scale.numpy(), grad_shift.numpy()),
+            *(grad_x.numpy(), grad_scale.numpy(), grad_shift.numpy()),
         )
-        return grad_x, None, grad_scale, grad_shift, None, None, None, None
+        return grad_x, None, grad_scale, grad_shift, None, None, None
 
 
 class LayerNorm(torch.autograd.Function):
     """See :func:`lgan.ops.layer_norm`; planes ``[K, n, F]``."""
 
     @staticmethod
-    def forward(
-        ctx: Any, x: Tensor, scale: Tensor, shift: Tensor, eps: float, relu: bool
-    ) -> Tensor:
+    def forward(ctx: Any, x: Tensor, scale: Tensor, shift: Tensor, eps: float) -> Tensor:
         """Normalise and clip."""
         y = x.new_empty(x.shape)
         statistics = x.new_empty((2, *x.shape[:2]))  # mean, reciprocal deviation
@@ -213,11 +208,9 @@ class LayerNorm(torch.autograd.Function):
             x.size(0),
             x.size(1),
             x.numel(),
-            *(_array(x), _array(scale), _array(shift), eps, relu),
-            *(y.numpy(), *statistics.numpy()),
+            *(_array(x), _array(scale), _array(shift), eps, y.numpy(), *statistics.numpy()),
         )
         ctx.save_for_backward(x, y, scale, statistics)
-        ctx.relu = relu
         return y
 
     @staticmethod
@@ -228,7 +221,7 @@ class LayerNorm(torch.autograd.Function):
         grad_x = x.new_empty(x.shape)
         grad_scale, grad_shift = scale.new_empty(scale.shape), scale.new_empty(scale.shape)
         arrays = (_array(grad), _array(x), y.numpy())
-        moments = (*statistics.numpy(), ctx.relu)
+        moments = statistics.numpy()
         in_threads(
             numba_norm.layer_norm_backward,
             x.size(0),
@@ -243,7 +236,7 @@ class LayerNorm(torch.autograd.Function):
             x.numel(),
             *(*arrays, *moments, grad_scale.numpy(), grad_shift.numpy()),
         )
-        return grad_x, grad_scale, grad_shift, None, None
+        return grad_x, grad_scale, grad_shift, None
 
 
 class SegmentSum(torch.autograd.Function):

@@ -109,7 +109,6 @@ def norm(
     running: tuple[Tensor, Tensor],
     momentum: float,
     eps: float,
-    relu: bool,
 ) -> Tensor:
     """See :func:`lgan.ops.norm`."""
     w = weight[..., None]
@@ -127,14 +126,13 @@ def norm(
         running[0].add_(share * (mean.squeeze(-2) - running[0]))
         running[1].add_(share * (unbiased - running[1]))
     y = centred * ((var + eps).rsqrt() * scale[..., None, :]) + shift[..., None, :]
-    return y.relu() if relu else y
+    return y.relu()
 
 
-def layer_norm(x: Tensor, scale: Tensor, shift: Tensor, eps: float, relu: bool) -> Tensor:
+def layer_norm(x: Tensor, scale: Tensor, shift: Tensor, eps: float) -> Tensor:
     """See :func:`lgan.ops.layer_norm`."""
     unit = torch.nn.functional.layer_norm(x, x.shape[-1:], eps=eps)
-    y = unit * scale.unsqueeze(-2) + shift.unsqueeze(-2)
-    return y.relu() if relu else y
+    return (unit * scale.unsqueeze(-2) + shift.unsqueeze(-2)).relu()
 
 
 def segment_sum(x: Tensor, weight: Tensor, ptr: Tensor) -> Tensor:

@@ -30,6 +30,15 @@ def _rows(x, k, n, width, start, offsets, columns, inside):
 
 
 @triton.jit
+def _passed(grad, x, y, k, n, width, start, offsets, columns, inside):
+    """A block of the gradient that the clipping passes, and the same block of rows."""
+    g, place, there = _rows(grad, k, n, width, start, offsets, columns, inside)
+    out = tl.load(y + place, mask=there, other=0.0)
+    value = tl.load(x + place, mask=there, other=0.0).to(tl.float32)
+    return tl.where(out > 0, g, 0.0), value, place, there
+
+
+@triton.jit
 def _total(partial, k, slabs, width, columns, inside, SLABS: tl.constexpr):
     """The sum over all slabs of one model, in order."""
     slab = tl.arange(0, SLABS)
@@ -92,7 +101,7 @@ def _square_kernel(
 def _normalise_kernel(
     x, partial, mass, squares, scale, shift, y, statistics, running_mean, running_var,
     n, width, slab_rows, slabs, models, eps, momentum,
-    RELU: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr, SLABS: tl.constexpr,
+    COLUMNS: tl.constexpr, ROWS: tl.constexpr, SLABS: tl.constexpr,
 ):  # fmt: skip
     """y = relu((x - mean) rstd scale + shift); the first slab also writes the statistics."""
     slab, k = tl.program_id(0).to(tl.int64), tl.program_id(1).to(tl.int64)
@@ -119,15 +128,13 @@ def _normalise_kernel(
     for start in range(slab * slab_rows, end, ROWS):
         value, at, there = _rows(x, k, n, width, start, offsets, columns, inside)
         value = (value - mean[None, :]) * factor[None, :] + offset[None, :]
-        if RELU:
-            value = tl.maximum(value, 0.0)
-        tl.store(y + at, value.to(y.dtype.element_ty), mask=there)
+        tl.store(y + at, tl.maximum(value, 0.0).to(y.dtype.element_ty), mask=there)
 
 
 @triton.jit
 def _back_sum_kernel(
     grad, x, y, statistics, by_shift, by_unit, n, width, slab_rows, slabs, models,
-    RELU: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
     """Σ g and Σ g (x - mean) rstd of every slab, of the gradient g that the clipping passes."""
     slab, k = tl.program_id(0).to(tl.int64), tl.program_id(1).to(tl.int64)
@@ -140,11 +147,7 @@ def _back_sum_kernel(
     shifted = tl.zeros((COLUMNS,), dtype=tl.float32)
     unit = tl.zeros((COLUMNS,), dtype=tl.float32)
     for start in range(slab * slab_rows, end, ROWS):
-        g, at, there = _rows(grad, k, n, width, start, offsets, columns, inside)
-        if RELU:
-            out = tl.load(y + at, mask=there, other=0.0)
-            g = tl.where(out > 0, g, 0.0)
-        value = tl.load(x + at, mask=there, other=0.0).to(tl.float32)
+        g, value, _, _ = _passed(grad, x, y, k, n, width, start, offsets, columns, inside)
         shifted += tl.sum(g, 0)
         unit += tl.sum(g * (value - mean[None, :]) * rstd[None, :], 0)
     at_slab = (k * slabs + slab) * width + columns
@@ -156,7 +159,7 @@ def _back_sum_kernel(
 def _back_kernel(
     grad, x, y, weight, mass, statistics, scale, by_shift, by_unit, grad_x, grad_scale, grad_shift,
     n, width, slab_rows, slabs, models, weight_rows,
-    RELU: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr, SLABS: tl.constexpr,
+    COLUMNS: tl.constexpr, ROWS: tl.constexpr, SLABS: tl.constexpr,
 ):  # fmt: skip
     """dx = scale rstd (g - w / W (Σ g + x̂ Σ g x̂)); the first slab writes the other gradients."""
     slab, k = tl.program_id(0).to(tl.int64), tl.program_id(1).to(tl.int64)
@@ -176,11 +179,7 @@ def _back_kernel(
     shifted, unit = shifted / count, unit / count
     end = tl.minimum((slab + 1) * slab_rows, n)
     for start in range(slab * slab_rows, end, ROWS):
-        g, at, there = _rows(grad, k, n, width, start, offsets, columns, inside)
-        if RELU:
-            out = tl.load(y + at, mask=there, other=0.0)
-            g = tl.where(out > 0, g, 0.0)
-        value = tl.load(x + at, mask=there, other=0.0).to(tl.float32)
+        g, value, at, there = _passed(grad, x, y, k, n, width, start, offsets, columns, inside)
         w = tl.load(w_row + start + offsets, mask=start + offsets < n, other=0.0)
         centred = (value - mean[None, :]) * rstd[None, :]
         g = factor[None, :] * (g - w[:, None] * (shifted[None, :] + centred * unit[None, :]))
@@ -200,7 +199,6 @@ class Norm(torch.autograd.Function):
         running: tuple[Tensor, Tensor],
         momentum: float,
         eps: float,
-        relu: bool,
     ) -> Tensor:
         """Normalise, clip, and move the running statistics."""
         x, weight = x.contiguous(), weight.contiguous()
@@ -218,11 +216,10 @@ class Norm(torch.autograd.Function):
         _normalise_kernel[cut.grid](
             *(x, partial, mass, squares, scale.contiguous(), shift.contiguous(), y, statistics),
             *(running[0], running[1], *sizes, models, eps, momentum),
-            RELU=relu,
             **slabs,
         )
         ctx.save_for_backward(x, y, weight, mass, scale, statistics)
-        ctx.relu, ctx.cut = relu, cut
+        ctx.cut = cut
         return y
 
     @staticmethod
@@ -235,7 +232,7 @@ class Norm(torch.autograd.Function):
         grad, grad_x = grad.contiguous(), torch.empty_like(x)
         by_shift, by_unit = scale.new_empty((2, models, cut.slabs, width))
         grad_scale, grad_shift = scale.new_empty((2, models, width))
-        common = {"RELU": ctx.relu, "COLUMNS": cut.columns, "ROWS": ROWS}
+        common = {"COLUMNS": cut.columns, "ROWS": ROWS}
         sizes = (n, width, cut.rows, cut.slabs, models)
         _back_sum_kernel[cut.grid](grad, x, y, statistics, by_shift, by_unit, *sizes, **common)
         _back_kernel[cut.grid](
@@ -244,7 +241,7 @@ class Norm(torch.autograd.Function):
             SLABS=triton.next_power_of_2(cut.slabs),
             **common,
         )
-        return grad_x, None, grad_scale, grad_shift, None, None, None, None
+        return grad_x, None, grad_scale, grad_shift, None, None, None
 
 
 @triton.jit
@@ -259,7 +256,7 @@ def _unit_rows(value, inside, width, eps):
 @triton.jit
 def _layer_kernel(
     x, scale, shift, y, n, width, slab_rows, eps,
-    RELU: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
     """y = relu(x̂ scale + shift) for a slab of rows."""
     slab, k = tl.program_id(0).to(tl.int64), tl.program_id(1).to(tl.int64)
@@ -272,15 +269,13 @@ def _layer_kernel(
         value, at, there = _rows(x, k, n, width, start, offsets, columns, inside)
         unit, _ = _unit_rows(value, inside, width, eps)
         value = unit * factor[None, :] + offset[None, :]
-        if RELU:
-            value = tl.maximum(value, 0.0)
-        tl.store(y + at, value.to(y.dtype.element_ty), mask=there)
+        tl.store(y + at, tl.maximum(value, 0.0).to(y.dtype.element_ty), mask=there)
 
 
 @triton.jit
 def _layer_back_kernel(
     grad, x, y, scale, grad_x, partial, n, width, slab_rows, slabs, models, eps,
-    RELU: tl.constexpr, COLUMNS: tl.constexpr, ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
     """dx = rstd (h - mean h - x̂ mean h x̂) with h = g scale; and Σ g x̂, Σ g of a slab of rows."""
     slab, k = tl.program_id(0).to(tl.int64), tl.program_id(1).to(tl.int64)
@@ -291,11 +286,7 @@ def _layer_back_kernel(
     by_scale = tl.zeros((COLUMNS,), dtype=tl.float32)
     by_shift = tl.zeros((COLUMNS,), dtype=tl.float32)
     for start in range(slab * slab_rows, end, ROWS):
-        g, at, there = _rows(grad, k, n, width, start, offsets, columns, inside)
-        if RELU:
-            out = tl.load(y + at, mask=there, other=0.0)
-            g = tl.where(out > 0, g, 0.0)
-        value = tl.load(x + at, mask=there, other=0.0).to(tl.float32)
+        g, value, at, there = _passed(grad, x, y, k, n, width, start, offsets, columns, inside)
         unit, rstd = _unit_rows(value, inside, width, eps)
         by_scale += tl.sum(g * unit, 0)
         by_shift += tl.sum(g, 0)
@@ -312,20 +303,17 @@ class LayerNorm(torch.autograd.Function):
     """See :func:`lgan.ops.layer_norm`; planes ``[K, n, F]``."""
 
     @staticmethod
-    def forward(
-        ctx: Any, x: Tensor, scale: Tensor, shift: Tensor, eps: float, relu: bool
-    ) -> Tensor:
+    def forward(ctx: Any, x: Tensor, scale: Tensor, shift: Tensor, eps: float) -> Tensor:
         """Normalise and clip."""
         x, scale = x.contiguous(), scale.contiguous()
         models, n, width = x.shape
         cut, y = _Cut(models, n, width), torch.empty_like(x)
         _layer_kernel[cut.slabs, models](
             *(x, scale, shift.contiguous(), y, n, width, cut.rows, eps),
-            RELU=relu,
             **_whole_rows(width),
         )
         ctx.save_for_backward(x, y, scale)
-        ctx.eps, ctx.relu, ctx.cut = eps, relu, cut
+        ctx.eps, ctx.cut = eps, cut
         return y
 
     @staticmethod
@@ -339,11 +327,10 @@ class LayerNorm(torch.autograd.Function):
         partial = scale.new_empty((2, models, cut.slabs, width))
         _layer_back_kernel[cut.slabs, models](
             *(grad, x, y, scale, grad_x, partial, n, width, cut.rows, cut.slabs, models, ctx.eps),
-            RELU=ctx.relu,
             **_whole_rows(width),
         )
         grad_scale, grad_shift = partial.sum(2)
-        return grad_x, grad_scale, grad_shift, None, None
+        return grad_x, grad_scale, grad_shift, None
 
 
 def _whole_rows(width: int) -> dict[str, int]:
