@@ -1,12 +1,9 @@
 """Compiled loops of preparation on the CPU: triangle listing, grouping and cutting."""
 
-from typing import Any
-
 import numpy as np
 
 from lgan.ops.jit import njit
-
-Array = np.ndarray[Any, Any]
+from lgan.ops.numba_rows import Array
 
 
 @njit(nogil=True, cache=True)

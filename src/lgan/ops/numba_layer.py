@@ -27,10 +27,7 @@ from lgan.ops.numba_products import (
     turned_products,
 )
 from lgan.ops.numba_rows import FAST, Array, add_rows, take_rows
-from lgan.ops.numba_sums import ego_sum_backward, ego_sum_forward, linear_sum
-
-# The ego line graphs: pairs, multiplicity, ptr, opposite, triangles.
-Structure = tuple[Array, Array, Array, Array, Array]
+from lgan.ops.numba_sums import Structure, ego_sum_backward, ego_sum_forward, linear_sum
 
 
 @njit(nogil=True, cache=True)
@@ -50,17 +47,15 @@ def _pairs_sent(
     k: int,
 ) -> None:
     """``a = x W_p + b`` and what every node receives from the pairs around it."""
-    pairs, multiplicity, ptr, opposite, triangles = structure
     if category.size > 0:
         take_rows(category, pair, False, a, k, k + 1)
         add_bias(a[k], bias[k])
     else:
         products(rows, pair, bias, a, k, k + 1)
     if relu or code.size > 0:
-        ego_sum_forward(a, table, code, pairs, multiplicity, ptr, opposite, width, relu, both,
-                        k, k + 1, 0, width)  # fmt: skip
+        ego_sum_forward(a, table, code, structure, width, relu, both, k, k + 1, 0, width)
     else:
-        linear_sum(a, pairs, multiplicity, triangles, width, False, both, k, k + 1, 0, width)
+        linear_sum(a, structure, width, False, both, k, k + 1, 0, width)
     if squash:
         _squash(both[k])
 
@@ -287,7 +282,6 @@ def layer_backward(
 ) -> None:
     """Gradients of :func:`layer_forward`; ``room`` is for what flows between its parts."""
     pair, _, fuse, fuse_bias, residual, table, out, out_bias, _ = weights
-    pairs, multiplicity, ptr, opposite, triangles = structure
     a, both, hidden, normed, last, result = kept
     at_a, at_both, at_hidden, at_normed = room
     to_x, to_pair, to_bias, to_fuse, to_fuse_bias, to_residual, to_table, to_out = grads[:8]
@@ -314,11 +308,10 @@ def layer_backward(
         if squash:
             _squash_back(both[k], at_both[k])
         if relu or code.size > 0:
-            ego_sum_backward(at_both, a, table, code, pairs, multiplicity, ptr, opposite, width,
-                             relu, at_a, to_table, k, k + 1, 0, width)  # fmt: skip
+            ego_sum_backward(at_both, a, table, code, structure, width, relu, at_a, to_table,
+                             k, k + 1, 0, width)  # fmt: skip
         else:
-            linear_sum(at_both, pairs, multiplicity, triangles, width, True, at_a, k, k + 1,
-                       0, width)  # fmt: skip
+            linear_sum(at_both, structure, width, True, at_a, k, k + 1, 0, width)
         _weight_back(rows, category, at_a, to_pair, k)
         column_sums(at_a, to_bias, k, k + 1)
         if to_x.size > 0:

@@ -7,24 +7,10 @@ import numpy as np
 
 from lgan.ops.jit import njit
 from lgan.ops.numba_rows import Array, add_row
+from lgan.ops.numba_sums import sent
 
 # Threads share out planes alone, each with all columns, so that sums may be reordered.
 FAST = {"nsz", "reassoc", "contract"}
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _sent(
-    au: Array, av: Array, table: Array, code: Array, k: int, p: int, first: int, floor: float,
-    z: Array,
-) -> None:  # fmt: skip
-    """What a pair sends in one branch."""
-    if code.size > 0:
-        shift = table[min(k, table.shape[0] - 1), code[p], first : first + z.size]
-        for j in range(z.size):
-            z[j] = max(au[j] + av[j] + shift[j], floor)
-    else:
-        for j in range(z.size):
-            z[j] = max(au[j] + av[j], floor)
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
@@ -49,15 +35,15 @@ def masked_sum_forward(
     floor = a.dtype.type(0) if relu else a.dtype.type(-np.inf)
     z = np.empty(width, a.dtype)
     for k in range(k0, k1):
-        own = a[min(k, a.shape[0] - 1)]
+        own, plane = a[min(k, a.shape[0] - 1)], min(k, table.shape[0] - 1)
         for p in range(pairs.shape[1]):
             u, v = pairs[0, p], pairs[1, p]
-            _sent(own[u, :width], own[v, :width], table, code, k, p, 0, floor, z)
+            sent(own[u, :width], own[v, :width], table, code, plane, p, 0, floor, z)
             add_row(out[k, u, :width], mask[k, p], z)
             add_row(out[k, v, :width], mask[k, p], z)
             if a.shape[2] == width or ptr[p] == ptr[p + 1]:
                 continue
-            _sent(own[u, width:], own[v, width:], table, code, k, p, width, floor, z)
+            sent(own[u, width:], own[v, width:], table, code, plane, p, width, floor, z)
             for e in range(ptr[p], ptr[p + 1]):
                 add_row(out[k, opposite[e], width:], side_mask[k, e], z)
 
@@ -102,11 +88,11 @@ def masked_sum_backward(
     floor = a.dtype.type(0) if relu else a.dtype.type(-np.inf)
     z, g = np.empty(width, a.dtype), np.empty(width, a.dtype)
     for k in range(k0, k1):
-        own = a[min(k, a.shape[0] - 1)]
+        own, plane = a[min(k, a.shape[0] - 1)], min(k, table.shape[0] - 1)
         for p in range(pairs.shape[1]):
             u, v = pairs[0, p], pairs[1, p]
             row = code[p] if code.size > 0 else 0
-            _sent(own[u, :width], own[v, :width], table, code, k, p, 0, floor, z)
+            sent(own[u, :width], own[v, :width], table, code, plane, p, 0, floor, z)
             gu, gv, m = grad[k, u, :width], grad[k, v, :width], mask[k, p]
             total = a.dtype.type(0)
             for j in range(width):
@@ -122,7 +108,7 @@ def masked_sum_backward(
                 continue
             if ptr[p] == ptr[p + 1]:
                 continue
-            _sent(own[u, width:], own[v, width:], table, code, k, p, width, floor, z)
+            sent(own[u, width:], own[v, width:], table, code, plane, p, width, floor, z)
             g[:] = 0
             for e in range(ptr[p], ptr[p + 1]):
                 across, m = grad[k, opposite[e], width:], side_mask[k, e]

@@ -22,6 +22,12 @@ def _array(x: Tensor) -> Any:
     return x.detach().numpy() if x.is_contiguous() else x.detach().contiguous().numpy()
 
 
+def _pair_work(a: Tensor, incidence: Incidence, width: int) -> int:
+    """Elements that a sum over pairs touches."""
+    entries = incidence.pair_index.size(1) + incidence.opposite_index.numel()
+    return a.size(0) * entries * width
+
+
 class EgoSum(torch.autograd.Function):
     """See :func:`lgan.ops.ego_sum`."""
 
@@ -39,15 +45,9 @@ class EgoSum(torch.autograd.Function):
         ctx.save_for_backward(a, table)
         ctx.rest = (code, incidence, width, relu)
         out = a.new_empty(a.shape)
-        pairs, multiplicity, ptr, opposite, _ = incidence.arrays
-        in_threads(
-            numba_sums.ego_sum_forward,
-            a.size(0),
-            width,
-            a.size(0) * (pairs.shape[1] + opposite.size) * width,
-            *(_array(a), _array(table), code.numpy(), pairs, multiplicity, ptr, opposite),
-            *(width, relu, out.numpy()),
-        )
+        arrays = (_array(a), _array(table), code.numpy(), incidence.arrays, width, relu)
+        work = _pair_work(a, incidence, width)
+        in_threads(numba_sums.ego_sum_forward, a.size(0), width, work, *arrays, out.numpy())
         return out
 
     @staticmethod
@@ -57,16 +57,12 @@ class EgoSum(torch.autograd.Function):
         a, table = ctx.saved_tensors
         code, incidence, width, relu = ctx.rest
         grad_a, grad_table = a.new_empty(a.shape), table.new_zeros(table.shape)
-        pairs, multiplicity, ptr, opposite, _ = incidence.arrays
-        in_threads(
-            numba_sums.ego_sum_backward,
-            a.size(0),
-            width,
-            a.size(0) * (pairs.shape[1] + opposite.size) * width,
-            *(_array(grad), _array(a), _array(table), code.numpy()),
-            *(pairs, multiplicity, ptr, opposite),
-            *(width, relu, grad_a.numpy(), grad_table.numpy()),
-        )
+        arrays = (
+            *map(_array, (grad, a, table)), code.numpy(), incidence.arrays, width, relu,
+            grad_a.numpy(), grad_table.numpy(),
+        )  # fmt: skip
+        work = _pair_work(a, incidence, width)
+        in_threads(numba_sums.ego_sum_backward, a.size(0), width, work, *arrays)
         return grad_a, grad_table, None, None, None, None
 
 
@@ -130,14 +126,9 @@ class LinearSum(torch.autograd.Function):
         """One weighted sparse product."""
         ctx.rest = (incidence, width, transposed)
         out = a.new_empty(a.shape)
-        pairs, multiplicity, _, _, triangles = incidence.arrays
-        in_threads(
-            numba_sums.linear_sum,
-            a.size(0),
-            width,
-            a.size(0) * pairs.shape[1] * width,
-            *(_array(a), pairs, multiplicity, triangles, width, transposed, out.numpy()),
-        )
+        arrays = (_array(a), incidence.arrays, width, transposed, out.numpy())
+        work = a.size(0) * incidence.pair_index.size(1) * width
+        in_threads(numba_sums.linear_sum, a.size(0), width, work, *arrays)
         return out
 
     @staticmethod

@@ -131,6 +131,28 @@ def segment_max_backward(
                     to[j] = value if row[j] >= bound else zero
 
 
+@njit(nogil=True, cache=True)
+def row_sum(
+    x: Array, ptr: Array, col: Array, out: Array, k0: int, k1: int, c0: int, c1: int
+) -> None:
+    """``out[k, r] = Σ x[k, col]`` over the entries of row ``r``, added to zeros."""
+    for k in range(k0, k1):
+        for r in range(ptr.size - 1):
+            for e in range(ptr[r], ptr[r + 1]):
+                add_row(out[k, r, c0:c1], 1.0, x[k, col[e], c0:c1])
+
+
+@njit(nogil=True, cache=True)
+def weighted_row_sum(
+    x: Array, ptr: Array, col: Array, weight: Array, out: Array, k0: int, k1: int, c0: int, c1: int
+) -> None:
+    """``out[k, r] = Σ weight · x[k, col]`` over the entries of row ``r``, added to zeros."""
+    for k in range(k0, k1):
+        for r in range(ptr.size - 1):
+            for e in range(ptr[r], ptr[r + 1]):
+                add_row(out[k, r, c0:c1], weight[e], x[k, col[e], c0:c1])
+
+
 @njit(nogil=True, cache=True, fastmath=FAST)
 def take_rows(category: Array, weight: Array, add: bool, out: Array, k0: int, k1: int) -> None:
     """``out[k, i] = weight[k, category[i]]``, or added to what is there."""

@@ -5,6 +5,9 @@ import numpy as np
 from lgan.ops.jit import njit
 from lgan.ops.numba_rows import FAST, Array, add_row
 
+# The ego line graphs: pairs, multiplicity, ptr, opposite, triangles.
+Structure = tuple[Array, Array, Array, Array, Array]
+
 
 @njit(nogil=True, cache=True, inline="always")
 def _weights(ku: float, kv: float, own: bool) -> tuple[float, float, float, float, float]:
@@ -12,6 +15,21 @@ def _weights(ku: float, kv: float, own: bool) -> tuple[float, float, float, floa
     if own:
         return ku - 1.0, 0.0, (ku - 1.0) * (ku - 2.0) * 0.5, 0.0, ku * (ku - 1.0) * 0.5
     return kv, ku, (ku - 1.0) * kv, (kv - 1.0) * ku, ku * kv
+
+
+@njit(nogil=True, cache=True, inline="always")
+def sent(
+    au: Array, av: Array, table: Array, code: Array, k: int, p: int, first: int, floor: float,
+    z: Array,
+) -> None:  # fmt: skip
+    """What a pair sends; column ``first`` of plane ``k`` of the table is that of ``z[0]``."""
+    if code.size > 0:
+        shift = table[k, code[p], first : first + z.size]
+        for j in range(z.size):
+            z[j] = max(au[j] + av[j] + shift[j], floor)
+    else:
+        for j in range(z.size):
+            z[j] = max(au[j] + av[j], floor)
 
 
 # Four rows at a time share what is read and written beside them (measured on rows of 64: a third
@@ -75,10 +93,7 @@ def ego_sum_forward(
     a: Array,
     table: Array,
     code: Array,
-    pairs: Array,
-    multiplicity: Array,
-    ptr: Array,
-    opposite: Array,
+    structure: Structure,
     width: int,
     relu: bool,
     out: Array,
@@ -91,6 +106,7 @@ def ego_sum_forward(
 
     ``a`` holds the two branches side by side, ``width`` columns each, or only the first.
     """
+    pairs, multiplicity, ptr, opposite, _ = structure
     branches = a.shape[2] // width
     floor = a.dtype.type(0) if relu else a.dtype.type(-np.inf)
     z = np.empty(c1 - c0, a.dtype)
@@ -106,13 +122,7 @@ def ego_sum_forward(
                     break
                 first, last = c0 + branch * width, c1 + branch * width
                 au, av = a[k, u, first:last], a[k, v, first:last]
-                if code.size > 0:
-                    shift = table[k, code[p], first:last]
-                    for j in range(z.size):
-                        z[j] = max(au[j] + av[j] + shift[j], floor)
-                else:
-                    for j in range(z.size):
-                        z[j] = max(au[j] + av[j], floor)
+                sent(au, av, table, code, k, p, first, floor, z)
                 if branch == 0:
                     add_row(out[k, u, first:last], tu, z)
                     add_row(out[k, v, first:last], tv, z)
@@ -133,10 +143,7 @@ def ego_sum_backward(
     a: Array,
     table: Array,
     code: Array,
-    pairs: Array,
-    multiplicity: Array,
-    ptr: Array,
-    opposite: Array,
+    structure: Structure,
     width: int,
     relu: bool,
     grad_a: Array,
@@ -149,6 +156,7 @@ def ego_sum_backward(
     """Gradients of :func:`ego_sum_forward`, that of the table added to what is there; the mask is
     computed again.
     """
+    pairs, multiplicity, ptr, opposite, _ = structure
     branches = a.shape[2] // width
     zero = a.dtype.type(0)
     z = np.empty(c1 - c0, a.dtype)
@@ -195,9 +203,7 @@ def ego_sum_backward(
 @njit(nogil=True, cache=True, fastmath=FAST)
 def linear_sum(
     a: Array,
-    pairs: Array,
-    multiplicity: Array,
-    tau: Array,
+    structure: Structure,
     width: int,
     transposed: bool,
     out: Array,
@@ -207,6 +213,7 @@ def linear_sum(
     c1: int,
 ) -> None:
     """The collapsed linear form ``T_t = Σ (a_t + a_p)``, ``S_t = Σ c_tp a_p``, or its transpose."""
+    pairs, multiplicity, _, _, tau = structure
     branches = a.shape[2] // width
     z = np.empty(c1 - c0, a.dtype)
     for k in range(k0, k1):

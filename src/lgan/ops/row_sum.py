@@ -130,10 +130,10 @@ class _RowSum(torch.autograd.Function):
 
             gather_rows(rows.ptr, rows.col, weight, x, out, width=x.size(2))
             return out
-        from lgan.ops import row_sum_numba
+        from lgan.ops import numba_rows
         from lgan.ops.threads import in_threads
 
-        loop = row_sum_numba.row_sum if weight is None else row_sum_numba.weighted_row_sum
+        loop = numba_rows.row_sum if weight is None else numba_rows.weighted_row_sum
         given = () if weight is None else (weight.numpy(),)
         arrays = (x.numpy(), *rows.arrays, *given, out.numpy())
         work = x.size(0) * rows.col.numel() * x.size(2)

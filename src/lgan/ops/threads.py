@@ -1,8 +1,8 @@
 """How compiled loops are shared out among threads."""
 
 import ctypes
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -91,9 +91,13 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     )
 
 
-def _submit(threads: int, loop: Callable[..., None], *args: Any) -> "Future[None]":
-    """Call a loop in another thread, which rounds as this one does."""
-    return _pool(threads).submit(_rounding_alike, _threads.get() is not None, loop, *args)
+def _share_out(loop: Callable[..., None], parts: Sequence[tuple[int, ...]], threads: int) -> None:
+    """Call a loop on the first part here, and on others in threads that round as this one does."""
+    flush = _threads.get() is not None
+    waiting = [_pool(threads).submit(_rounding_alike, flush, loop, *part) for part in parts[1:]]
+    loop(*parts[0])
+    for job in waiting:
+        job.result()
 
 
 def _rounding_alike(flush: bool, loop: Callable[..., None], *args: Any) -> None:
@@ -105,11 +109,7 @@ def by_planes(loop: Callable[[int, int], None], planes: int, work: int) -> None:
     """Call ``loop(k0, k1)`` over parts of the planes, one a thread of :func:`model_threads`."""
     threads = (_threads.get() or 1) if work >= SMALL else 1
     cuts = [planes * i // threads for i in range(threads + 1)]
-    parts = [part for part in pairwise(cuts) if part[0] < part[1]]
-    waiting = [_submit(threads, loop, *part) for part in parts[1:]]
-    loop(*parts[0])
-    for job in waiting:
-        job.result()
+    _share_out(loop, [part for part in pairwise(cuts) if part[0] < part[1]], threads)
 
 
 def in_threads(loop: Callable[..., None], planes: int, columns: int, work: int, *args: Any) -> None:
@@ -122,7 +122,4 @@ def in_threads(loop: Callable[..., None], planes: int, columns: int, work: int, 
         threads = max(1, min(threads, columns // NARROW))
         cuts = [columns * i // threads for i in range(threads + 1)]
         parts = [(0, planes, a, b) for a, b in pairwise(cuts)]
-    waiting = [_submit(threads, loop, *args, *part) for part in parts[1:]]
-    loop(*args, *parts[0])
-    for job in waiting:
-        job.result()
+    _share_out(lambda *part: loop(*args, *part), parts, threads)

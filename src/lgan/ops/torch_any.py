@@ -20,10 +20,7 @@ def ego_sum(
 ) -> Tensor:
     """See :func:`lgan.ops.ego_sum`."""
     u, v = incidence.pair_index.long()
-    z = a.index_select(-2, u) + a.index_select(-2, v)
-    if table is not None and code is not None:
-        z = z + table.index_select(-2, code.long())
-    z = z.relu() if relu else z
+    z = _sent(a, incidence, table, code, relu)
     at_u, at_v, next_u, next_v, across = (w.to(a.dtype)[:, None] for w in incidence.weights())
     zero = a.new_zeros((*a.shape[:-1], width))
     target = z[..., :width]
@@ -34,6 +31,16 @@ def ego_sum(
         side = zero.index_add(-2, u, next_u * z).index_add(-2, v, next_v * z)
         branches.append(side.index_add(-2, opposite, (across * z).index_select(-2, pair)))
     return torch.cat(branches, -1)
+
+
+def _sent(
+    a: Tensor, incidence: Incidence, table: Tensor | None, code: Tensor | None, relu: bool
+) -> Tensor:
+    u, v = incidence.pair_index.long()
+    z = a.index_select(-2, u) + a.index_select(-2, v)
+    if table is not None and code is not None:
+        z = z + table.index_select(-2, code.long())
+    return z.relu() if relu else z
 
 
 def linear_sum(a: Tensor, incidence: Incidence, width: int) -> Tensor:
@@ -67,10 +74,7 @@ def masked_ego_sum(
     """
     mask, side_mask = _masks(incidence)
     u, v = incidence.pair_index.long()
-    z = a.index_select(-2, u) + a.index_select(-2, v)
-    if table is not None and code is not None:
-        z = z + table.index_select(-2, code.long())
-    z = z.relu() if relu else z
+    z = _sent(a, incidence, table, code, relu)
     target = mask * z[..., :width]
     zero = a.new_zeros((*target.shape[:-2], a.size(-2), width))
     branches = [zero.index_add(-2, u, target).index_add(-2, v, target)]
