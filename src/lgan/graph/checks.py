@@ -179,14 +179,6 @@ def _fits(ptr: Any, rows: int) -> bool:
     return array.size > 0 and array[0] == 0 and array[-1] == rows and rising(array, rows)
 
 
-def check_lines_in_graphs(
-    lines: Any, node_ptr: Tensor, pair_ptr: Tensor, opposite_ptr: Tensor
-) -> None:
-    """Raise an error unless the pairs of every graph of a union stay within that graph."""
-    _stay("pair_index", lines.pair_index[1], pair_ptr, node_ptr)
-    _stay("opposite_index", lines.opposite_index, opposite_ptr, node_ptr)
-
-
 def check_cells(cells: Mapping[str, Cells], node_ptr: Tensor) -> None:
     """Raise an error unless the cells of every graph refer to nodes and cells of that graph."""
     remedy = "Lift the data set again."
@@ -202,10 +194,13 @@ def check_cells(cells: Mapping[str, Cells], node_ptr: Tensor) -> None:
         for key, target in family.points.items():
             if target not in ptrs or family[key].dtype not in INDICES:
                 raise ValueError(f"`{name}.{key}` must hold ids of the cells {target!r}. {remedy}")
-            _stay(f"{name}.{key}", family[key], family.ptr, ptrs[target])
+            check_own(f"{name}.{key}", family[key], family.ptr, ptrs[target])
 
 
-def _stay(name: str, ids: Tensor, ptr: Tensor, limit: Tensor) -> None:
+def check_own(name: str, ids: Tensor, ptr: Tensor, limit: Tensor) -> None:
+    """Raise an error unless the ids of graph ``g``, those from ``ptr[g]`` on, lie within
+    ``limit[g]`` and ``limit[g + 1]``.
+    """
     from lgan.graph.checks_numba import first_outside
 
     rows = ids.reshape(ids.size(0), -1).cpu().contiguous().numpy() if ids.numel() else None

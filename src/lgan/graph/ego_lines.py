@@ -14,7 +14,6 @@ import torch
 from torch import Tensor
 
 from lgan.graph.checks import check_direction, check_edges, check_lines, check_pairs, check_table
-from lgan.graph.corners import few_corners
 from lgan.graph.edge_features import EdgeFeatures, check_edge_attr
 from lgan.graph.edges import check_integers, undirected_pairs
 from lgan.graph.moving import moved
@@ -30,6 +29,8 @@ from lgan.ops.row_sum import SparseRows
 FIELDS = ("pair_index", "opposite_index", "opposite_count", "pair_triangles", "multiplicity")
 # Rows of a table so small that a batch takes it whole.
 FEW = 64
+# A node or pair in so many may lie in a triangle (measured: at a third nothing is gained).
+ONE_IN = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,8 +204,14 @@ class EgoLines(Incidence):
             return self
         codes = pair_codes(self.pair_index, self.num_nodes, level, multiplicity=self.multiplicity)
         found, rows = torch.unique(codes, dim=0, return_inverse=True)
-        coded = self._joined(code_features(found, level), rows)
-        return replace(self, pair_table=coded[0], pair_rows=coded[1], _trusted=True)
+        table = code_features(found, level)
+        edges = self.edge_part
+        if edges is not None:  # the distinct rows of both
+            number, own = max(edges.size(0), 1), self.pair_rows
+            own = torch.arange(self.num_pairs, device=rows.device) if own is None else own.long()
+            joint, rows = torch.unique(rows * number + own, return_inverse=True)
+            table = torch.cat([table[joint // number].to(edges.dtype), edges[joint % number]], 1)
+        return replace(self, pair_table=table, pair_rows=rows.to(torch.int32), _trusted=True)
 
     def with_edges(self, edges: EdgeFeatures) -> "EgoLines":
         """The same structure whose pairs carry features of the edges."""
@@ -217,17 +224,6 @@ class EgoLines(Incidence):
             edge_categories=edges.categories,
             edge_directed=edges.directed,
         )
-
-    def _joined(self, codes: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """The distinct rows of codes and of features of the edges, and those of the pairs."""
-        edges = self.edge_part
-        if edges is None:
-            return codes, rows.to(torch.int32)
-        number, own = max(edges.size(0), 1), self.pair_rows
-        own = torch.arange(self.num_pairs, device=rows.device) if own is None else own.long()
-        found, joint = torch.unique(rows * number + own, return_inverse=True)
-        both = [codes[found // number].to(edges.dtype), edges[found % number]]
-        return torch.cat(both, 1), joint.to(torch.int32)
 
     @property
     def code_table(self) -> Tensor | None:
@@ -403,13 +399,20 @@ class EgoLines(Incidence):
     @cached_property
     def corners(self) -> "tuple[Tensor, EgoLines] | None":
         """The nodes in triangles ``[m]`` and their pairs that lie in triangles, as a graph of their
-        own, where they are few.
+        own; ``None`` where they are many, or none.
+
+        A molecule has a triangle now and then: a ring of three atoms. The neighbour branch then
+        speaks to these atoms alone, and a layer need not multiply matrices for all the others.
         """
-        entries = self.opposite_index.numel()
-        found = few_corners(self.pair_index, self.pair_triangles, entries, self.num_nodes)
-        if found is None:
+        if self.opposite_index.numel() * ONE_IN > self.num_pairs:
             return None
-        nodes, inside = found
+        inside = (self.pair_triangles > 0).nonzero().squeeze(1)
+        if not 0 < inside.numel() * ONE_IN <= self.num_pairs:
+            return None
+        # The node opposite a pair is an end of the other two pairs of the triangle.
+        nodes = torch.unique(self.pair_index[:, inside]).long()
+        if nodes.numel() * ONE_IN > self.num_nodes:
+            return None
         place = self.pair_index.new_empty(self.num_nodes)
         place[nodes] = torch.arange(len(nodes), dtype=place.dtype, device=place.device)
         part = replace(

@@ -87,7 +87,8 @@ class NearPairs:
         intern_hashed(
             lambda seed: refined,
             lambda ids, order: (
-                _collision_free(ids, colour)
+                # Equal ids have equal colours: as many pairs of both as there are ids.
+                intern_tuples(ids, colour).max(initial=0) == ids.max(initial=0)
                 and wedges_agree(self.ptr, self.second, self.reverse, colour, ids, order)
             ),
             attempts=1,
@@ -111,8 +112,3 @@ class NearPairs:
 
     def _joint(self, u: Integers, v: Integers) -> NDArray[np.int64]:
         return u.astype(np.int64) * self.ptr.size + v
-
-
-def _collision_free(ids: Integers, colour: Integers) -> bool:
-    """Whether equal ids always have equal colours."""
-    return int(intern_tuples(ids, colour).max(initial=0)) == int(ids.max(initial=0))

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from lgan.graph.batch import GraphBatch
 from lgan.graph.cells import Cells, batch_cells, cells_from_tensors, cells_to_tensors
-from lgan.graph.checks import check_cells, check_lines_in_graphs, check_pairs, check_ptr
+from lgan.graph.checks import check_cells, check_own, check_pairs, check_ptr
 from lgan.graph.cutting import cut_pairs
 from lgan.graph.edge_features import EdgeFeatures
 from lgan.graph.edges import check_integers, check_range
@@ -92,7 +92,8 @@ class GraphUnion:
         check_rows("y", self.y, self.node_ptr.numel() - 1)
         if self.graph_x is not None:
             check_graph_x(self.graph_x, self.node_ptr.numel() - 1)
-        check_lines_in_graphs(self.lines, self.node_ptr, self.pair_ptr, self.opposite_ptr)
+        check_own("pair_index", self.lines.pair_index[1], self.pair_ptr, self.node_ptr)
+        check_own("opposite_index", self.lines.opposite_index, self.opposite_ptr, self.node_ptr)
         check_cells(self.cells, self.node_ptr)
 
     # Pairs are in lexicographic order and nodes in the order of the graphs, so the pairs of a
