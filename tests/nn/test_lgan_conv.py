@@ -314,6 +314,7 @@ def test_its_repr_shows_the_options():
         ({"code_map": "spline"}, r"reads structural codes, and `pair_code` is .none.*full"),
         ({"norm": "group"}, r"`norm` must be one of .*batch.*layer.*none.*got 'group'"),
         ({"fusion": "max"}, r"`fusion` must be one of .*concat.*sum.*mean.*gate.*got 'max'"),
+        ({"branches": "all"}, r"`branches` must be one of .*both.*target.*neighbour.*got 'all'"),
     ],
 )
 def test_an_unknown_option_is_refused_with_the_names(options, message):

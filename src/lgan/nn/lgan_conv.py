@@ -118,14 +118,11 @@ class LGANConv(nn.Module):
         cached: bool = False,
     ) -> None:
         super().__init__()
-        if comb not in get_args(Comb):
-            raise ValueError(f"`comb` must be one of {get_args(Comb)}, got {comb!r}.")
-        if fusion not in get_args(Fusion):
-            raise ValueError(f"`fusion` must be one of {get_args(Fusion)}, got {fusion!r}.")
-        if branches not in get_args(Branches):
-            raise ValueError(f"`branches` must be one of {get_args(Branches)}, got {branches!r}.")
-        if code_map not in get_args(CodeMap):
-            raise ValueError(f"`code_map` must be one of {get_args(CodeMap)}, got {code_map!r}.")
+        words: dict[str, tuple[str, Any]] = {"comb": (comb, Comb), "fusion": (fusion, Fusion)}
+        words |= {"branches": (branches, Branches), "code_map": (code_map, CodeMap)}
+        for name, (word, known) in words.items():
+            if word not in get_args(known):
+                raise ValueError(f"`{name}` must be one of {get_args(known)}, got {word!r}.")
         if code_map == "spline" and pair_code == "none":
             raise ValueError(
                 '`code_map="spline"` reads structural codes, and `pair_code` is "none". '
@@ -148,9 +145,8 @@ class LGANConv(nn.Module):
         self.code = Linear(channels, both, bias=False) if channels else None
         self.edge_dim = edge_dim
         self.edge_reduce = edge_reduce
-        self.edge = None
-        if edge_dim is not None:
-            self.edge = Linear(edge_channels(edge_dim), both, bias=False)
+        channels = 0 if edge_dim is None else edge_channels(edge_dim)
+        self.edge = Linear(channels, both, bias=False) if channels else None
         self.direction = Direction(in_channels, both, width, edge_dim) if directed else None
         self.gate = Linear(2 * width, width) if fusion == "gate" else None
         biased = norm != "batch"
@@ -236,13 +232,7 @@ class LGANConv(nn.Module):
     def _as_one_function(
         self, x: Tensor, lines: EgoLines, weight: Tensor, *, training: bool
     ) -> Tensor:
-        from lgan.ops.layer import (
-            LayerSettings,
-            LayerWeights,
-            StackedLayer,
-            WithRows,
-            layer_inference,
-        )
+        from lgan.ops import layer
 
         assert self.pair.bias is not None
         if not x.is_floating_point():
@@ -258,10 +248,10 @@ class LGANConv(nn.Module):
         corners, more = self._few_corners(lines), None
         if corners is not None:
             nodes, around = corners
-            x, rows = WithRows.apply(x, nodes) if differentiated else (x, _rows(x, nodes))
+            x, rows = layer.WithRows.apply(x, nodes) if differentiated else (x, _rows(x, nodes))
             more = self._of_corners(rows, around)
         weight = weight.to(pair.dtype)
-        settings = LayerSettings(
+        settings = layer.LayerSettings(
             incidence=lines,
             node_weight=weight if weight.dim() == 2 else weight.unsqueeze(0),
             norm=self.norm.kind,
@@ -281,12 +271,12 @@ class LGANConv(nn.Module):
             more,
         )  # fmt: skip
         if training:
-            out: Tensor = StackedLayer.apply(x, settings, *parameters)
+            out: Tensor = layer.StackedLayer.apply(x, settings, *parameters)
             return out
         if pair.dim() == 3:
-            return layer_inference(x, settings, LayerWeights(*parameters))
-        alone = (None if p is None else p.unsqueeze(0) for p in parameters)
-        return layer_inference(x, settings, LayerWeights(*alone)).squeeze(0)  # type: ignore[arg-type]
+            return layer.layer_inference(x, settings, layer.LayerWeights(*parameters))
+        alone: Any = (None if p is None else p.unsqueeze(0) for p in parameters)
+        return layer.layer_inference(x, settings, layer.LayerWeights(*alone)).squeeze(0)
 
     def _build(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> EgoLines:
         if not isinstance(x, Tensor) or x.dim() == 0:
