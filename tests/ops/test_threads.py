@@ -88,7 +88,7 @@ def _trained_layer(models: int, comb: str) -> list[torch.Tensor]:
     layer = stack([LGANConv(8, 16, residual=True, comb=comb) for _ in range(models)])
     x = torch.randn(models, 40, 8, requires_grad=True)
     edges = reference.edge_index(nx.gnp_random_graph(40, 0.3, seed=0))
-    with threads_module.model_threads():
+    with ops.model_threads(torch.device("cpu")):
         out = layer(x, edges)
         (out * torch.randn(out.shape)).sum().backward()
     return [out.detach(), *layer.buffers(), x.grad, *(p.grad for p in layer.parameters())]
@@ -115,7 +115,7 @@ def test_every_plane_goes_to_one_thread(planes, count, threads):
     def loop(k0: int, k1: int) -> None:
         seen[k0:k1] += 1
 
-    with threads_module.model_threads():
+    with ops.model_threads(torch.device("cpu")):
         threads_module.by_planes(loop, planes, 1)
     assert bool((seen == 1).all())
 

@@ -71,13 +71,7 @@ def sampled_steps(
 ) -> int:
     """Steps of the same search from some first edges, at most ``budget`` counted for each.
 
-    Args:
-        ptr: Where the neighbours of each node begin.
-        node: Neighbours, increasing for each node.
-        pair: The edge to each neighbour.
-        starts: Roots and places of a larger neighbour in ``node`` ``[S, 2]``.
-        longest: Nodes of the longest cycle.
-        budget: Steps to count at most for one start.
+    ``starts`` are roots and places of a larger neighbour in ``node`` ``[S, 2]``.
     """
     to_root, blocked = _untouched(ptr)
     path = np.empty((4, longest), np.int64)

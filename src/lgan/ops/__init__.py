@@ -7,14 +7,13 @@ from lgan.ops.dispatch import (
     ego_sum,
     layer_norm,
     linear_sum,
-    model_threads,
     norm,
     segment_max,
     segment_sum,
     stacked_product,
 )
 from lgan.ops.incidence import Incidence
-from lgan.ops.threads import at_most
+from lgan.ops.threads import at_most, model_threads
 
 __all__ = [
     "Incidence",

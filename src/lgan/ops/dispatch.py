@@ -1,7 +1,7 @@
 """Public entry to the hot operations: one contract, the backend chosen by device and dtype."""
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
-from lgan.ops import threads, torch_any
+from lgan.ops import torch_any
 from lgan.ops.incidence import Incidence
 from lgan.ops.together import workers
 
@@ -37,15 +37,6 @@ def backend(name: BackendName | None) -> Iterator[None]:
         yield
     finally:
         _chosen.reset(token)
-
-
-def model_threads(device: torch.device) -> AbstractContextManager[None]:
-    """While many models train on the CPU, let threads take models apart.
-
-    Two pools of threads that share the cores get in each other's way, so that the operations of
-    torch use one thread each meanwhile.
-    """
-    return threads.model_threads() if device.type == "cpu" else nullcontext()
 
 
 def compiled(x: Tensor) -> bool:

@@ -156,14 +156,11 @@ class Norm(torch.autograd.Function):
         y = x.new_empty(x.shape)
         statistics = scale.new_empty((2, *scale.shape))  # mean, reciprocal deviation
         mean, rstd = statistics.numpy()
-        in_threads(
-            numba_norm.norm_forward,
-            x.size(0),
-            x.size(2),
-            x.numel(),
-            *(_array(x), _array(weight), _array(scale), _array(shift), eps),
-            *(y.numpy(), mean, rstd, running[0].numpy(), running[1].numpy(), momentum),
-        )
+        arrays = (
+            *map(_array, (x, weight, scale, shift)), eps, y.numpy(), mean, rstd,
+            running[0].numpy(), running[1].numpy(), momentum,
+        )  # fmt: skip
+        in_threads(numba_norm.norm_forward, x.size(0), x.size(2), x.numel(), *arrays)
         ctx.save_for_backward(x, y, weight, scale, statistics)
         return y
 
@@ -175,14 +172,11 @@ class Norm(torch.autograd.Function):
         grad_x = x.new_empty(x.shape)
         grad_scale, grad_shift = scale.new_empty(scale.shape), scale.new_empty(scale.shape)
         mean, rstd = statistics.numpy()
-        in_threads(
-            numba_norm.norm_backward,
-            x.size(0),
-            x.size(2),
-            x.numel(),
-            *(_array(grad), _array(x), y.numpy(), _array(weight), _array(scale), mean, rstd),
-            *(grad_x.numpy(), grad_scale.numpy(), grad_shift.numpy()),
-        )
+        arrays = (
+            *map(_array, (grad, x, y, weight, scale)), mean, rstd,
+            grad_x.numpy(), grad_scale.numpy(), grad_shift.numpy(),
+        )  # fmt: skip
+        in_threads(numba_norm.norm_backward, x.size(0), x.size(2), x.numel(), *arrays)
         return grad_x, None, grad_scale, grad_shift, None, None, None
 
 
@@ -194,13 +188,8 @@ class LayerNorm(torch.autograd.Function):
         """Normalise and clip."""
         y = x.new_empty(x.shape)
         statistics = x.new_empty((2, *x.shape[:2]))  # mean, reciprocal deviation
-        in_threads(
-            numba_norm.layer_norm_forward,
-            x.size(0),
-            x.size(1),
-            x.numel(),
-            *(_array(x), _array(scale), _array(shift), eps, y.numpy(), *statistics.numpy()),
-        )
+        arrays = (*map(_array, (x, scale, shift)), eps, y.numpy(), *statistics.numpy())
+        in_threads(numba_norm.layer_norm_forward, x.size(0), x.size(1), x.numel(), *arrays)
         ctx.save_for_backward(x, y, scale, statistics)
         return y
 
@@ -211,22 +200,11 @@ class LayerNorm(torch.autograd.Function):
         x, y, scale, statistics = ctx.saved_tensors
         grad_x = x.new_empty(x.shape)
         grad_scale, grad_shift = scale.new_empty(scale.shape), scale.new_empty(scale.shape)
-        arrays = (_array(grad), _array(x), y.numpy())
-        moments = statistics.numpy()
-        in_threads(
-            numba_norm.layer_norm_backward,
-            x.size(0),
-            x.size(1),
-            x.numel(),
-            *(*arrays, _array(scale), *moments, grad_x.numpy()),
-        )
-        in_threads(
-            numba_norm.layer_norm_sums,
-            x.size(0),
-            x.size(2),
-            x.numel(),
-            *(*arrays, *moments, grad_scale.numpy(), grad_shift.numpy()),
-        )
+        given, moments = tuple(map(_array, (grad, x, y))), statistics.numpy()
+        arrays = (*given, _array(scale), *moments, grad_x.numpy())
+        in_threads(numba_norm.layer_norm_backward, x.size(0), x.size(1), x.numel(), *arrays)
+        arrays = (*given, *moments, grad_scale.numpy(), grad_shift.numpy())
+        in_threads(numba_norm.layer_norm_sums, x.size(0), x.size(2), x.numel(), *arrays)
         return grad_x, grad_scale, grad_shift, None
 
 

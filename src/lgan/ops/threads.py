@@ -24,8 +24,8 @@ _threads: ContextVar[int | None] = ContextVar("lgan_threads", default=None)
 
 
 @contextmanager
-def model_threads() -> Iterator[None]:
-    """Inside, threads take models apart, and the operations of torch use one thread each.
+def model_threads(device: torch.device) -> Iterator[None]:
+    """Inside, threads take models on the CPU apart, and operations of torch use one thread each.
 
     Two pools that share the cores get in each other's way: the threads of one wait actively for
     its next piece of work while those of the other have some.
@@ -33,6 +33,9 @@ def model_threads() -> Iterator[None]:
     Numbers below the normal ones, about 1e-38, count as 0: the gradients at graphs that a model has
     long learned are full of them, and each costs an Intel core some hundred cycles.
     """
+    if device.type != "cpu":
+        yield
+        return
     import scipy.linalg.cython_blas  # noqa: F401  (what is loaded later would not be limited)
 
     threads = torch.get_num_threads()
