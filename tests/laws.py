@@ -80,6 +80,25 @@ def _close(got: Tensor, expected: Tensor, law: str) -> None:
     )
 
 
+def assert_same_gradients(layer: nn.Module, x: Tensor, got: Tensor, expected: Tensor) -> None:
+    """Two outputs of a layer agree, and so do the gradients of ``x`` and of all parameters of a
+    random functional; what an output does not depend on has a gradient of zero.
+    """
+    torch.testing.assert_close(got, expected, rtol=1e-10, atol=1e-10)
+    direction = torch.randn_like(got)
+    leaves = {"x": x, **dict(layer.named_parameters())}
+    ours, theirs = (
+        torch.autograd.grad(
+            (out * direction).sum(), [*leaves.values()], allow_unused=True, materialize_grads=True
+        )
+        for out in (got, expected)
+    )
+    for name, mine, other in zip(leaves, ours, theirs, strict=True):
+        torch.testing.assert_close(
+            mine, other, rtol=1e-10, atol=1e-10, msg=lambda m, name=name: f"{name}: {m}"
+        )
+
+
 def assert_permutation_equivariant(conv: nn.Module, x: Tensor, edge_index: Tensor) -> None:
     """Renaming nodes renames the rows of the result, in training and in evaluation mode."""
     new_id = torch.randperm(len(x))

@@ -62,6 +62,11 @@ def pairs(graph: nx.Graph) -> list[Pair]:
     return sorted((min(e), max(e)) for e in simple(graph).edges)
 
 
+def pair_index(graph: nx.Graph) -> Tensor:
+    """The same as a tensor ``[2, P]``."""
+    return torch.tensor(pairs(graph), dtype=torch.long).reshape(-1, 2).t()
+
+
 def triangles(graph: nx.Graph) -> set[frozenset[int]]:
     return {
         frozenset(three)

@@ -164,6 +164,10 @@ def _parts() -> dict:
         ({"y": torch.tensor([torch.nan])}, "`y` must hold numbers of categories or classes"),
         ({"node_ptr": torch.tensor([0, 2])}, "`x` must have 2 rows"),
         ({"node_ptr": torch.tensor([1, 3])}, "`node_ptr` must rise from 0"),
+        ({"x": torch.ones(2, 1)}, r"`x` must have 3 rows, got shape \[2, 1\]"),
+        ({"y": torch.zeros(2).long()}, r"`y` must have 1 rows, got shape \[2\]"),
+        ({"x": torch.tensor([[1.0], [torch.nan], [0.0]])}, "must be finite, got NaN"),
+        ({"x": torch.tensor([[1.0], [torch.inf], [0.0]])}, "must be finite.*infinite"),
     ],
 )
 def test_parts_that_make_no_union_are_refused_at_once(change, message):

@@ -8,7 +8,7 @@ from torch_geometric.data import Data
 
 import reference
 from laws import graphs, twin_graphs
-from lgan import EgoLines
+from lgan import LGAN, EgoLines
 from lgan.graph.triangles import Backend
 
 BACKENDS: list[Backend] = ["numba", "torch"]
@@ -47,7 +47,7 @@ def _assert_sums_over_twins(
     x: torch.Tensor | None = None,
 ) -> None:
     """A class sees a pair of classes as often as a member sees pairs of their members."""
-    pairs = torch.tensor(reference.pairs(graph), dtype=torch.long).reshape(-1, 2).t()
+    pairs = reference.pair_index(graph)
     lines, node_class = EgoLines.compressed(pairs, len(graph), x)
     assert node_class.tolist() == reference.twin_classes(graph, x)
     assert torch.equal(lines.multiplicity.long(), torch.bincount(node_class))
@@ -168,8 +168,9 @@ def test_moving_to_a_device_keeps_everything():
 
 def test_a_graph_without_the_transform_is_refused_with_the_remedy():
     plain = Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]]))
-    with pytest.raises(ValueError, match=r"no field `pair_index`.*`lgan.EgoLineGraph\(\)`"):
-        EgoLines.from_data(plain)
+    for reader in (EgoLines.from_data, LGAN(1, 4, 2)):
+        with pytest.raises(ValueError, match=r"no field `pair_index`.*`lgan.EgoLineGraph\(\)`"):
+            reader(plain)
 
 
 def test_a_pair_index_of_wrong_shape_is_refused_with_the_remedy():

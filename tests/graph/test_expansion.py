@@ -2,6 +2,7 @@ import networkx as nx
 import pytest
 import torch
 
+import reference
 from lgan.graph import EgoLines, undirected_pairs
 from lgan.graph.expansion import expand_classes
 
@@ -11,8 +12,7 @@ from lgan.graph.expansion import expand_classes
     [nx.complete_graph(6), nx.lollipop_graph(4, 3), nx.barbell_graph(5, 0), nx.path_graph(5)],
 )
 def test_merged_graphs_expand_to_themselves(graph: nx.Graph) -> None:
-    pair_index = undirected_pairs(torch.tensor(list(graph.edges)).t(), len(graph))
-    lines, _ = EgoLines.compressed(pair_index, len(graph))
+    lines, _ = EgoLines.compressed(reference.pair_index(graph), len(graph))
     edges, pair = expand_classes(lines.pair_index, lines.multiplicity)
     assert nx.is_isomorphic(nx.Graph(edges.t().tolist()), graph)
     assert torch.equal(edges, undirected_pairs(edges, len(graph)))

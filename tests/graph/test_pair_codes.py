@@ -3,15 +3,11 @@ import itertools
 import networkx as nx
 import pytest
 import torch
-from torch import Tensor
 
 from lgan.graph import EgoLines, undirected_pairs
 from lgan.graph.named import named_graph
 from lgan.graph.pair_codes import LEVELS, pair_codes
-
-
-def pairs_of(graph: nx.Graph) -> Tensor:
-    return undirected_pairs(torch.tensor(list(graph.edges)).reshape(-1, 2).t(), len(graph))
+from reference import pair_index as pairs_of
 
 
 def slow_code(graph: nx.Graph, t: int, p: int) -> list[int]:

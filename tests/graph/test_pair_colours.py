@@ -2,15 +2,11 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from lgan.graph import pair_colours as module
 from lgan.graph import undirected_pairs
 from lgan.graph.pair_colours import pair_colours, refuse_dense
-
-
-def pairs_of(graph: nx.Graph) -> Tensor:
-    return undirected_pairs(torch.tensor(list(graph.edges)).t(), len(graph))
+from reference import pair_index as pairs_of
 
 
 @pytest.mark.parametrize("radius", [1, 3, None])

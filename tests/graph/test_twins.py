@@ -10,8 +10,7 @@ from lgan.graph import twin_classes
 
 
 def _classes(graph: nx.Graph, x: torch.Tensor | None = None) -> list[int]:
-    pairs = torch.tensor(reference.pairs(graph), dtype=torch.long).reshape(-1, 2).t()
-    return twin_classes(pairs, len(graph), x).tolist()
+    return twin_classes(reference.pair_index(graph), len(graph), x).tolist()
 
 
 @pytest.mark.parametrize(

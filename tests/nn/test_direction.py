@@ -13,7 +13,7 @@ from torch_geometric.data import Batch, Data
 
 import lgan
 import reference
-from laws import twin_graphs
+from laws import assert_same_gradients, twin_graphs
 from lgan import EgoLineGraph, EgoLines, GraphUnion, LGANConv, ops
 from lgan.data.pyg import from_pyg
 from lgan.train.stack import stack
@@ -72,16 +72,7 @@ def test_values_and_gradients_are_those_of_literal_line_graphs(features, options
     expected = reference.conv(layer, x, graph, named, {(u, v) for u, v in listed})
     with ops.backend(backend):
         got = layer(x, arcs, attr)
-        along = torch.randn_like(got)
-        leaves = [x, *layer.parameters()]
-        ours = torch.autograd.grad((got * along).sum(), leaves, allow_unused=True)
-    torch.testing.assert_close(got, expected, rtol=1e-10, atol=1e-10)
-    theirs = torch.autograd.grad((expected * along).sum(), leaves, allow_unused=True)
-    for mine, other, leaf in zip(ours, theirs, leaves, strict=True):
-        zero = torch.zeros_like(leaf)
-        torch.testing.assert_close(
-            zero if mine is None else mine, zero if other is None else other, rtol=1e-9, atol=1e-10
-        )
+        assert_same_gradients(layer, x, got, expected)
 
 
 def _turned(model: lgan.LGAN) -> lgan.LGAN:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import reference
-from laws import assert_permutation_equivariant, graphs
+from laws import assert_permutation_equivariant, assert_same_gradients, graphs
 from lgan import EgoLines, LGANConv, ops
 from lgan.nn.norm import BatchNorm, LayerNorm
 from lgan.train.stack import stack
@@ -53,25 +53,10 @@ def _assert_close(got: Tensor, expected: Tensor) -> None:
     torch.testing.assert_close(got, expected, rtol=1e-10, atol=1e-10)
 
 
-def _gradients(layer: LGANConv, x: Tensor, out: Tensor, direction: Tensor) -> list[Tensor]:
-    """Of x and all parameters; zero where a graph has no triangle and no equation reads them."""
-    leaves = [x, *layer.parameters()]
-    grads = torch.autograd.grad((out * direction).sum(), leaves, allow_unused=True)
-    return [torch.zeros_like(a) if g is None else g for a, g in zip(leaves, grads, strict=True)]
-
-
 def _assert_agrees_with_the_paper(layer: LGANConv, graph: nx.Graph) -> None:
     x = torch.randn(len(graph), layer.in_channels).double().requires_grad_()
     got = layer(x, reference.edge_index(graph))
-    expected = reference.conv(layer, x, graph)
-    _assert_close(got, expected)
-    direction = torch.randn_like(got)
-    names = ["x", *(name for name, _ in layer.named_parameters())]
-    both = [_gradients(layer, x, out, direction) for out in (got, expected)]
-    for name, ours, theirs in zip(names, *both, strict=True):
-        torch.testing.assert_close(
-            ours, theirs, rtol=1e-10, atol=1e-10, msg=lambda m, name=name: f"{name}: {m}"
-        )
+    assert_same_gradients(layer, x, got, reference.conv(layer, x, graph))
 
 
 @per_variant
@@ -136,12 +121,7 @@ def test_the_shortcut_for_graphs_without_triangles_equals_the_full_computation(o
     short, full = (EgoLines.from_edge_index(edges, 8) for _ in range(2))
     full.__dict__["has_triangles"] = True  # the place of the cached property
     assert not short.has_triangles
-    outs = [layer(x, lines) for lines in (short, full)]
-    _assert_close(*outs)
-    direction = torch.randn_like(outs[0])
-    grads = [_gradients(layer, x, out, direction) for out in outs]
-    for got, expected in zip(*grads, strict=True):
-        _assert_close(got, expected)
+    assert_same_gradients(layer, x, layer(x, short), layer(x, full))
 
 
 @per_variant

@@ -43,7 +43,7 @@ def _blown_up() -> nx.Graph:
 def case(request) -> Case:
     graph = {"no edges": nx.empty_graph(3), "no nodes": nx.empty_graph(0)}.get(request.param)
     graph = _blown_up() if graph is None else graph
-    pairs = torch.tensor(reference.pairs(graph), dtype=torch.long).reshape(-1, 2).t()
+    pairs = reference.pair_index(graph)
     if request.param == "merged":
         lines, _ = EgoLines.compressed(pairs, len(graph))
         B_t, B_n = lines.target_incidence().to_dense(), lines.neighbour_incidence().to_dense()
@@ -219,8 +219,7 @@ def test_segments_of_no_rows_sum_to_zero(backend):
 @per_backend
 def test_gradients_pass_finite_differences(backend):
     graph = nx.from_edgelist([(0, 1), (1, 2), (0, 2), (2, 3)])
-    pairs = torch.tensor(reference.pairs(graph)).t()
-    lines, _ = EgoLines.compressed(pairs, 4)  # nodes 0 and 1 are merged
+    lines, _ = EgoLines.compressed(reference.pair_index(graph), 4)  # nodes 0 and 1 are merged
     inside, code = lines, torch.tensor([0, 1, 1], dtype=torch.int32)
     a, table = _leaf(3, 4, dtype=torch.float64), _leaf(2, 4, dtype=torch.float64)
     scale, shift = _leaf(4, dtype=torch.float64), _leaf(4, dtype=torch.float64)
