@@ -28,24 +28,21 @@ class Plan(NamedTuple):
 
 
 class CapturedCall:
-    """A function of tensors that stay where they are, captured at its first call.
+    """A function of tensors that stay where they are, captured when it is first called."""
 
-    Args:
-        function: Returns a tensor on the device, and does not synchronise.
-    """
-
-    def __init__(self, function: Callable[[], Tensor]) -> None:
-        self.function = function
+    def __init__(self) -> None:
         self.graph: torch.cuda.CUDAGraph | None = None
         self.found: Tensor
 
-    def __call__(self) -> Tensor:
-        """What the function returns; the next call overwrites it."""
+    def __call__(self, function: Callable[[], Tensor]) -> Tensor:
+        """What the function returns, always the same one, which must not synchronise; the next
+        call overwrites it.
+        """
         if self.graph is None:
-            self.function()  # compiles, and fills caches
+            function()  # compiles, and fills caches
             self.graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(self.graph):
-                self.found = self.function()
+                self.found = function()
         self.graph.replay()
         return self.found
 

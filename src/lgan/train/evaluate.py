@@ -1,6 +1,6 @@
 """Predictions of stacked models on their own held-out graphs."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -81,9 +81,9 @@ class HeldOut:
         self.batches = [list(union.batches(ps)) for ps in self.pieces] if resident else []
         self.stack: nn.Module | None = None
         self.views: list[nn.Module] = []
-        self.found: Callable[[], Tensor] = self._found
-        self.captured = captured is not None and load < CAPTURED
-        if captured is not None and self.captured:
+        self.captured: CapturedCall | None = None
+        self.little = captured is not None and load < CAPTURED
+        if captured is not None and self.little:
             room = captured.capacity(everything[None].cpu())
             self.batches = [[captured.batch(everything, room)]]
 
@@ -93,9 +93,10 @@ class HeldOut:
         if self.stack is not model:
             self.stack = model
             self.views = [model_view(model, group.index) for group in self.groups]
-            self.found = CapturedCall(self._found) if self.captured else self._found
+            self.captured = CapturedCall() if self.little else None
+        found = self._found() if self.captured is None else self.captured(self._found)
         # All outputs as one tensor: the host waits for the device once, not once a model.
-        return list(torch.split(self.found().cpu(), [ids.numel() for ids in self.held_out]))
+        return list(torch.split(found.cpu(), [ids.numel() for ids in self.held_out]))
 
     def _found(self) -> Tensor:
         """The outputs of all models, one after another, where they are computed."""
