@@ -15,13 +15,14 @@ import torch
 from benchmarks.config import BenchConfig
 from benchmarks.molecules import molecule_file
 from benchmarks.row import Bar, Row
-from benchmarks.scale_work import STEPS
+from benchmarks.scale_work import BATCH, STEPS
 from benchmarks.shuffle import shuffle_quality
 from benchmarks.watched import Measured, measured
 
 # HIV.csv in part, whole, and ten times over; in shards of equal size, of which there are then 64.
 SIZES = {"hundredth": 0.01, "tenth": 0.1, "once": 1, "many": 10}
 SHARDS, WINDOW, TURNS = 64, 4, 3
+LARGER = 4  # times the batch, for two processes
 EXCHANGED = (1 << 18, 1 << 21, 1 << 24)  # bytes
 WINDOWS = (1, 4, 8, 16, 64)
 MOST_MEMORY = 2 << 30
@@ -118,9 +119,13 @@ class _Bench:
         """What a graph costs in an epoch; by windows beside memory; two processes beside one."""
         sizes = ("tenth", "once", "many")
         cases = [_Case(size) for size in sizes] + [_Case("many", window=WINDOW)]
-        norms = ("layer", "batch") if self.device == "cpu" else ()
-        cases += [_Case("once", "batch")] if norms else []
-        cases += [_Case("once", norm, processes=2) for norm in norms]
+        # Normalisation and batches that two processes share.
+        shared = [("layer", 1), ("layer", LARGER), ("batch", 1)] if self.device == "cpu" else []
+        cases += [
+            _Case("once", norm, times=times, processes=number)
+            for norm, times in shared
+            for number in (1, 2)
+        ]
         runs = self._epochs(cases)
         rows = []
         for size in sizes:
@@ -141,19 +146,21 @@ class _Bench:
                 note="" if window.memory <= MOST_MEMORY else "more than 2 GiB",
             )
         )
-        for norm in norms:
-            two = runs[_Case("once", norm, processes=2)]
+        for norm, times in shared:
+            one, two = (runs[_Case("once", norm, times=times, processes=n)] for n in (1, 2))
+            batch = int(two.told["batch"])
             rows.append(
                 Row(
-                    name=f"epoch, two processes, {norm} normalisation",
+                    name=f"epoch, two processes, {norm} normalisation, batches of {batch}",
                     what=what.format(self.number("once")),
                     seconds=two.told["seconds"],
                     peer="one process",
-                    peer_seconds=runs[_Case("once", norm)].told["seconds"],
+                    peer_seconds=one.told["seconds"],
+                    size=batch,
                     bar=Bar("speedup", 1.6) if norm == "layer" else None,
                 )
             )
-        for number in EXCHANGED if norms else ():
+        for number in EXCHANGED if shared else ():
             told = self.work("exchange", number, processes=2).told
             what = f"{number:,} bytes, which two processes add up"
             rows.append(_cost("exchange", what, told))
@@ -164,7 +171,8 @@ class _Bench:
         found: dict[_Case, list[Measured]] = {case: [] for case in cases}
         for _ in range(1 if self.config.quick else TURNS):
             for case, runs in found.items():
-                words = (self.folder / case.size, case.norm, case.window, self.device)
+                batch = BATCH[self.device] * case.times
+                words = (self.folder / case.size, case.norm, case.window, self.device, batch)
                 # Of two processes beside one nothing is told but the time.
                 watch = case.size != "once"
                 runs.append(self.work("epoch", *words, processes=case.processes, watch=watch))
@@ -208,13 +216,14 @@ class _Bench:
 @dataclass(frozen=True)
 class _Case:
     """An epoch: of which table, with which normalisation, how many shards at a time (0: all in
-    memory), by how many processes.
+    memory), by how many processes, and with how many times the usual batch.
     """
 
     size: str
     norm: str = "layer"
     window: int = 0
     processes: int = 1
+    times: int = 1
 
 
 def _cost(name: str, what: str, told: dict[str, Any]) -> Row:

@@ -52,11 +52,11 @@ def _cost(seconds: float, shards: Shards) -> dict[str, float]:
     return {"seconds": seconds, **sizes}
 
 
-def epoch(folder: str, norm: str, window: str, device: str) -> dict[str, float]:
+def epoch(folder: str, norm: str, window: str, device: str, size: str) -> dict[str, float]:
     """Train for an epoch, of a large table for a part of one, after a few steps that compile; with
     CUDA the second, after capturing. A few graphs of the first shard are held out.
     """
-    place, batch = torch.device(device), BATCH[torch.device(device).type]
+    place, batch = torch.device(device), int(size)
     torch.set_num_threads(1)
     shards = Shards.open(folder)
     graphs: Graphs = ShardedUnion(shards, int(window)) if int(window) else shards.union().to(place)
