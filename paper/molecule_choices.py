@@ -25,8 +25,6 @@ from lgan._version import __version__
 from lgan.train.environment import typed_command
 from paper.molecule_sets import SEEDS, SETS, TRAIN, VALIDATION, PreparedSet
 
-__all__ = ["CHOICES", "MEMBERS", "SPLITS", "run"]
-
 RECORDS = Path("results/recipe/validation.jsonl")
 MEMBERS = 3
 # Set and split by the name of a column.

@@ -21,8 +21,6 @@ from lgan.train.folds import choose_groups
 from paper.attentive_fp import AttentiveNetwork
 from paper.molecule_sets import DESCRIPTORS, TEST, PreparedSet
 
-__all__ = ["NETWORKS", "networks"]
-
 
 class Network(NamedTuple):
     """A network of the table.

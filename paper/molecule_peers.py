@@ -15,8 +15,6 @@ from benchmarks.child import run_child
 from lgan.train.environment import choose_device, environment
 from paper.molecule_sets import BITS, RADIUS, TEST, PreparedSet
 
-__all__ = ["FORESTS", "PEER_PYTHON", "chemprop", "forest", "link"]
-
 # An interpreter that has chemprop: it is a peer, never a dependency.
 PEER_PYTHON = "LGAN_CHEMPROP_PYTHON"
 FORESTS = ("rf", "gb")

@@ -21,19 +21,6 @@ from lgan.graph import GraphUnion
 from lgan.task import Task
 from lgan.task.metrics import Metric
 
-__all__ = [
-    "DESCRIPTORS",
-    "SETS",
-    "TEST",
-    "TRAIN",
-    "VALIDATION",
-    "PreparedSet",
-    "balanced_parts",
-    "ogb_parts",
-    "prepare",
-    "random_parts",
-]
-
 # Every set: its file, how many of its rows are drawn (all where 0), its splits.
 SETS = {
     "FreeSolv": ("FreeSolv.csv", 0, ("random", "scaffold")),

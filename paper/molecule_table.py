@@ -10,8 +10,6 @@ from paper.molecule_sets import SETS
 from paper.render import Grid
 from paper.significance import LEVEL, TEST, corrected_t_test
 
-__all__ = ["CSV_COLUMNS", "brief_grid", "csv_rows", "draw", "molecule_grids"]
-
 CSV_COLUMNS = [
     "dataset", "split", "metric", "model", "members", "mean", "std", "train_seconds",
     "predict_seconds", "peak_memory", "record",

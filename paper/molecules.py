@@ -28,8 +28,6 @@ from paper.molecule_networks import NETWORKS
 from paper.molecule_peers import FORESTS, link
 from paper.molecule_sets import SEEDS, SETS, TEST, PreparedSet, prepare
 
-__all__ = ["records", "run"]
-
 RECORDS = Path("results/molecules")
 Cell = tuple[str, str, str, int]
 MODELS = (*NETWORKS, "chemprop", *FORESTS)
