@@ -14,10 +14,8 @@ from lgan.explain.integrated_gradients import outputs_at_ends
 from lgan.explain.maskable import MaskableGraph
 from lgan.explain.masking import evaluating, prepared
 from lgan.explain.methods import METHODS, MethodSpec, method_spec
-from lgan.explain.question import Explained, Question, explained_by_default
+from lgan.explain.question import Question, explained_by_default
 from paper.faithfulness import Faithfulness, edge_auc, faithfulness, stability
-
-SPARSITIES = (0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 @dataclass(frozen=True)
@@ -51,25 +49,19 @@ class Evaluation:
         edges: Number of undirected edges.
         counted: Number of edges the ground truth names.
         seed: Seed of the methods.
-        rows: One for each method.
+        rows: One for each method, by its name.
     """
 
     graphs: int
     edges: int
     counted: int
     seed: int
-    rows: tuple[MethodScores, ...]
-
-    def __getitem__(self, method: str) -> MethodScores:
-        for row in self.rows:
-            if row.method == method:
-                return row
-        raise KeyError(f"{method!r} was not evaluated, only {[row.method for row in self.rows]}.")
+    rows: dict[str, MethodScores]
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; ``None`` for what is not known."""
         values: dict[str, Any] = plain(asdict(self))
-        return values
+        return {**values, "rows": list(values["rows"].values())}
 
 
 def evaluate(
@@ -79,8 +71,6 @@ def evaluate(
     *,
     targets: Sequence[int] | None = None,
     methods: Iterable[str] = METHODS,
-    sparsities: Sequence[float] = SPARSITIES,
-    of: Explained | None = None,
     seed: int = 0,
     repeated: int = 16,
     progress: Callable[[str], None] | None = None,
@@ -94,8 +84,6 @@ def evaluate(
             of :func:`lgan.graph.undirected_pairs`; ``None`` where nobody knows.
         targets: Class to explain for each; the predicted ones by default.
         methods: Names of :data:`METHODS`.
-        sparsities: Shares of the edges left out of an explanation, for the fidelity curves.
-        of: What is explained, as in :func:`lgan.attribute`.
         seed: Fixes methods that draw random numbers.
         repeated: Graphs explained with a second seed, for the stability.
         progress: Told which method is at work.
@@ -106,7 +94,7 @@ def evaluate(
         >>> paw = Data(x=torch.ones(4, 1), edge_index=torch.tensor([[0, 0, 1, 2], [1, 2, 2, 3]]))
         >>> truth = torch.tensor([True, True, True, False])  # the triangle
         >>> found = evaluate(lgan.LGAN(1, 8, 2), [paw], [truth], methods=["degree", "random"])
-        >>> found["degree"].auc
+        >>> found.rows["degree"].auc
         0.8333333333333333
     """
     specs = {name: method_spec(name) for name in methods}
@@ -118,29 +106,29 @@ def evaluate(
         default = explained_by_default(outputs.size(-1))
 
         def scored(spec: MethodSpec, count: int | None, seed: int) -> list[Tensor]:
-            question = Question(model, graphs[:count], chosen[:count], of or default, seed=seed)
+            question = Question(model, graphs[:count], chosen[:count], default, seed=seed)
             return [found.pairs.mean(0).detach().cpu() for found in spec.explain(question)]
 
-        rows = []
+        rows = {}
         for name, spec in specs.items():
             if progress is not None:
                 progress(name)
             begin = time.perf_counter()
-            spec.check(name, of, default, "edges")
+            spec.check(name, None, default, "edges")
             scores = scored(spec, None, seed)
             seconds = (time.perf_counter() - begin) / max(1, len(graphs))
             areas = (math.nan, math.nan) if known is None else edge_auc(scores, known)
             steady = 1.0
             if spec.random:
                 steady = stability(scores[:repeated], scored(spec, repeated, seed + 1))
-            faithful = faithfulness(model, graphs, scores, chosen, sparsities)
-            rows.append(MethodScores(name, *areas, faithful, steady, seconds))
+            faithful = faithfulness(model, graphs, scores, chosen)
+            rows[name] = MethodScores(name, *areas, faithful, steady, seconds)
     return Evaluation(
         graphs=len(graphs),
         edges=sum(graph.num_pairs for graph in graphs),
         counted=0 if known is None else sum(int(truth.sum()) for truth in known),
         seed=seed,
-        rows=tuple(rows),
+        rows=rows,
     )
 
 

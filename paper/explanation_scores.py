@@ -1,15 +1,15 @@
 """How well explanations find what is known to matter: models trained, explained and scored."""
 
-import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from lgan.data import RawGraphs, load_raw, replaced
+from lgan.catalogue import known
+from lgan.data import RawGraphs, load_raw
 from lgan.experiment import Reading, factory, prepare
 from lgan.experiment.settings import Settings, settings_for
 from lgan.explain.integrated_gradients import METHOD
@@ -20,8 +20,6 @@ from lgan.train.environment import environment, typed_command
 from lgan.train.stack import model_view
 from paper.evaluate import Evaluation, evaluate
 from paper.ground_truth import nitro_and_amino
-
-FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -77,50 +75,6 @@ CASES: dict[str, ExplanationCase] = {
 }
 
 
-@dataclass(frozen=True)
-class ExplanationScores:
-    """What became of a case.
-
-    Attributes:
-        case: Name of the case.
-        truth: What counts as the truth.
-        settings: Model and training.
-        seeds: One model for each.
-        accuracies: Accuracy of each model on the part it did not see.
-        evaluations: Methods on each model.
-        summary: Mean and deviation over models, by method.
-        bar: Edge ROC-AUC our method has to reach.
-        environment: Versions, machine, time.
-    """
-
-    case: str
-    truth: str
-    settings: dict[str, Any]
-    seeds: tuple[int, ...]
-    accuracies: tuple[float, ...]
-    evaluations: tuple[Evaluation, ...]
-    summary: dict[str, dict[str, float]]
-    bar: float | None
-    environment: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def holds(self) -> bool | None:
-        """Whether our method reaches the bar; ``None`` without one."""
-        return None if self.bar is None else self.summary[METHOD]["auc"] >= self.bar
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        plain = {key: value for key, value in self.__dict__.items() if key != "evaluations"}
-        evaluations = [evaluation.to_json() for evaluation in self.evaluations]
-        return {"format": FORMAT, **plain, "holds": self.holds, "evaluations": evaluations}
-
-    def save(self, path: Path) -> None:
-        """Write the record as JSON, whole or not at all."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replaced(path) as temporary:
-            temporary.write_text(json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n")
-
-
 def score_explanations(
     name: str,
     *,
@@ -132,8 +86,9 @@ def score_explanations(
     device: torch.device | str = "cpu",
     given: dict[str, Any] | None = None,
     progress: Callable[[str], None] | None = None,
-) -> ExplanationScores:
-    """Train a model for every seed, explain graphs it classifies right, score all methods.
+) -> dict[str, Any]:
+    """Train a model for every seed, explain graphs it classifies right, score all methods: a record
+    for :func:`paper.json_records.write_record`.
 
     Args:
         name: A name of :data:`CASES`.
@@ -146,9 +101,8 @@ def score_explanations(
         given: Settings in place of those of the case.
         progress: Told what is being done.
     """
-    if name not in CASES:
-        raise ValueError(f"Unknown case {name!r}. Choose one of: {', '.join(CASES)}.")
-    case, tell, methods = CASES[name], progress or (lambda _: None), tuple(methods)
+    case, methods = CASES[known(name, CASES, "case")], tuple(methods)
+    tell = progress or (lambda _: None)
     if METHOD not in methods:
         raise ValueError(f"`methods` must contain ours, {METHOD!r}, got {list(methods)}.")
     chosen = {**case.given, "hidden": 32, "iterations": 0, **(given or {})}
@@ -164,17 +118,19 @@ def score_explanations(
         )  # fmt: skip
         evaluations.append(evaluation)
         accuracies.append(accuracy)
-    return ExplanationScores(
-        case=name,
-        truth=case.truth,
-        settings={**settings.about(), "training": asdict(settings.training), "limit": limit},
-        seeds=tuple(seeds),
-        accuracies=tuple(accuracies),
-        evaluations=tuple(evaluations),
-        summary=over_models(evaluations),
-        bar=case.bar,
-        environment={**environment(torch.device(device)), "command": typed_command()},
-    )
+    summary = over_models(evaluations)
+    return {
+        "case": name,
+        "truth": case.truth,
+        "settings": {**settings.about(), "training": asdict(settings.training), "limit": limit},
+        "seeds": list(seeds),
+        "accuracies": accuracies,
+        "summary": summary,
+        "bar": case.bar,
+        "environment": {**environment(torch.device(device)), "command": typed_command()},
+        "holds": None if case.bar is None else summary[METHOD]["auc"] >= case.bar,
+        "evaluations": [evaluation.to_json() for evaluation in evaluations],
+    }
 
 
 def over_models(evaluations: Sequence[Evaluation]) -> dict[str, dict[str, float]]:
@@ -183,8 +139,8 @@ def over_models(evaluations: Sequence[Evaluation]) -> dict[str, dict[str, float]
     Fidelity and unfaithfulness are averaged over the sparsities first.
     """
     table: dict[str, dict[str, float]] = {}
-    for row in evaluations[0].rows:
-        many = [evaluation[row.method] for evaluation in evaluations]
+    for method in evaluations[0].rows:
+        many = [evaluation.rows[method] for evaluation in evaluations]
         numbers = {name: [getattr(each, name) for each in many] for name in
                    ("auc", "auc_per_graph", "stability", "seconds")}  # fmt: skip
         for name in ("plus", "minus", "unfaithfulness"):
@@ -192,11 +148,11 @@ def over_models(evaluations: Sequence[Evaluation]) -> dict[str, dict[str, float]
             numbers[f"fidelity {name}" if name != "unfaithfulness" else name] = [
                 sum(curve) / len(curve) for curve in curves
             ]
-        table[row.method] = {}
+        table[method] = {}
         for name, values in numbers.items():
             found = torch.tensor(values, dtype=torch.float64)
-            table[row.method][name] = float(found.mean())
-            table[row.method][f"{name} deviation"] = float(found.std(correction=0))
+            table[method][name] = float(found.mean())
+            table[method][f"{name} deviation"] = float(found.std(correction=0))
     return table
 
 

@@ -1,6 +1,5 @@
 """`lgan table explanations`: how well explanations find what is known to matter."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ from lgan.cli.screen import activity
 from lgan.cli.setup import choose_device
 from paper.commands.tabular import Format, show
 from paper.explanations import explanation_grids, read_explanations
+from paper.json_records import write_record
 
 CASES = ("triangles", "motifs-ba", "motifs-tree", "mutagenicity")
 
@@ -51,20 +51,16 @@ def explanations(
         given = {} if epochs is None else {"epochs": epochs}
         for name in names or CASES:
             with activity() as tell:
-                score_explanations(
+                record = score_explanations(
                     name, seeds=range(seeds), limit=limit, methods=methods or METHODS, root=root,
-                    mirror=mirror, device=choose_device(device), given=given,
-                    progress=tell,
-                ).save(output / f"{name}.json")  # fmt: skip
-    _show(output, names, form, as_json=as_json)
-
-
-def _show(folder: Path, names: Sequence[str] | None, form: str | None, *, as_json: bool) -> None:
-    found = read_explanations(folder)
+                    mirror=mirror, device=choose_device(device), given=given, progress=tell,
+                )  # fmt: skip
+            write_record(output / f"{name}.json", record)
+    found = read_explanations(output)
     found = [record for record in found if names is None or record["case"] in names]
     if not found:
         raise ValueError(
-            f"There is no record of scored explanations in {folder}. Make one with "
+            f"There is no record of scored explanations in {output}. Make one with "
             "`lgan table explanations triangles`, or name another `--output`."
         )
     show(explanation_grids(found), form, as_json=as_json)
