@@ -1,5 +1,6 @@
 """`lgan table`: the tables of the library, from records."""
 
+import json
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from benchmarks import Record
 from lgan.cli import options
 from lgan.cli.options import check_file
 from lgan.cli.screen import note, print_json
@@ -19,7 +21,6 @@ from paper.commands.explanations import explanations
 from paper.commands.figure3 import figure3
 from paper.commands.measuring import expressivity, runtime
 from paper.commands.rules import rules
-from paper.commands.scale import scale
 from paper.commands.speed import speed
 from paper.commands.tabular import Format, Records, show, some_rows, some_runs
 from paper.missing import read_refusals
@@ -27,6 +28,7 @@ from paper.molecule_table import CSV_COLUMNS as CELL_COLUMNS
 from paper.molecule_table import brief_grid, csv_rows, draw, molecule_grids
 from paper.records import read_runs
 from paper.render import Grid, csv_text
+from paper.scale import scale_grids
 from paper.searches import read_searches, search_grid
 from paper.summary import summary_grid
 
@@ -39,13 +41,29 @@ app.command()(figure3)
 app.command()(explanations)
 app.command()(rules)
 app.command()(speed)
-app.command()(scale)
 
 SEES = {
     "gin": "sums over neighbours; at most 1-WL",
     "lgan": "sums over the edges and triangles of every ego network",
     "lgan-res": "the same with a residual path",
 }
+
+
+@app.command()
+def scale(
+    form: Format = None,
+    as_json: options.Json = False,
+    records: Records = Path("results"),
+) -> None:
+    """What shards and processes cost and would cost; `lgan bench scale`, `benchmarks.kills`.
+
+    Example: lgan table scale --format md
+    """
+    paths = [records / "bench" / name for name in ("scale-cuda.json", "scale.json")]
+    found = [Record.load(path) for path in paths if path.is_file()]
+    path = records / "scale" / "kills.json"
+    kills = json.loads(path.read_text()) if path.is_file() else None
+    show(scale_grids(found, kills), form, as_json=as_json)
 
 
 @app.command()
