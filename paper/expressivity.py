@@ -47,7 +47,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
         for level in ("triangles", "cycles", "full", "claws", "rings", "local", "folklore")
     },
 }
-WIDTH, LAYERS = 16, 5
+WIDTH, LAYERS, SEED = 16, 5, 0
 
 
 @dataclass(frozen=True)
@@ -85,25 +85,22 @@ def measure_refinement(row: str, pairs: Mapping[str, Sequence[tuple[Any, Any]]])
     return Count(row, "refinement", found.separated, found.seconds, detail=test)
 
 
-def measure_network(
-    row: str, pairs: Mapping[str, Sequence[tuple[Any, Any]]], *, seed: int = 0, copies: int = 1
-) -> Count:
-    """Pairs that a network with random weights separates, and what it costs.
+def measure_network(row: str, pairs: Mapping[str, Sequence[tuple[Any, Any]]]) -> Count:
+    """Pairs that a network with random weights separates, and what it costs; a permuted copy of
+    every graph is the control.
 
     Args:
         row: A name of :data:`NETWORKS`.
         pairs: Pairs by category, see :func:`lgan.data.pairs.load_brec`.
-        seed: Seed of the weights.
-        copies: Permuted copies of every graph, as control.
     """
     options = NETWORKS[row]
     transform = EgoLineGraph(pair_code=options.get("pair_code", "none"))
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.manual_seed(SEED)
         model = LGAN(1, WIDTH, WIDTH, num_layers=LAYERS, **options)
     begin = time.perf_counter()
     results = {
-        name: check(model, some, transform=transform, copies=copies) for name, some in pairs.items()
+        name: check(model, some, transform=transform, copies=1) for name, some in pairs.items()
     }
     seconds = time.perf_counter() - begin
     prepare, forward = _costs(model, [g for some in pairs.values() for p in some for g in p],
@@ -119,7 +116,7 @@ def measure_network(
         {
             "width": WIDTH,
             "layers": LAYERS,
-            "seed": seed,
+            "seed": SEED,
             "largest control": max(result.largest_control for result in results.values()),
             "smallest separation": min(apart, default=None),
         },
@@ -129,8 +126,6 @@ def measure_network(
 def measure_trained(
     row: str,
     pairs: Mapping[str, Sequence[tuple[Any, Any]]],
-    *,
-    config: ProtocolConfig | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Count:
     """Pairs that networks trained by the protocol of the benchmark separate.
@@ -138,10 +133,9 @@ def measure_trained(
     Args:
         row: A name of :data:`NETWORKS`.
         pairs: Pairs by category.
-        config: Settings of the training.
         progress: Called with the fraction of the pairs done.
     """
-    options, config = NETWORKS[row], config or ProtocolConfig()
+    options, config = NETWORKS[row], ProtocolConfig()
     build = partial(LGAN, 1, WIDTH, OUT_CHANNELS, num_layers=LAYERS, **options)
     level, total = options.get("pair_code", "none"), sum(len(some) for some in pairs.values())
     begin, done = time.perf_counter(), 0

@@ -1,16 +1,12 @@
 """Which edges a correct explanation must name."""
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
 from lgan.explain.atoms import MOLECULES
 
 
-def nitro_and_amino(
-    atoms: Tensor, pair_index: Tensor, names: Sequence[str] = MOLECULES["Mutagenicity"].atoms
-) -> Tensor:
+def nitro_and_amino(atoms: Tensor, pair_index: Tensor) -> Tensor:
     """Whether each bond lies in an NO₂ or NH₂ group, ``[P]`` bool.
 
     The groups that make a molecule mutagenic in the explanation literature (Debnath et al., 1991;
@@ -19,16 +15,15 @@ def nitro_and_amino(
     between the nitrogen and these two atoms are the ground truth, two for each group.
 
     Args:
-        atoms: Label of every atom ``[n]``.
+        atoms: Label of every atom, as Mutagenicity has them ``[n]``.
         pair_index: Every bond once ``[2, P]``, hydrogens included.
-        names: Element of every label.
 
     Example:
         >>> nitro = torch.tensor([4, 1, 1, 0])  # N, O, O, C
         >>> nitro_and_amino(nitro, torch.tensor([[0, 0, 0], [1, 2, 3]])).tolist()
         [True, True, False]
     """
-    code = {name: label for label, name in enumerate(names)}
+    code = {name: label for label, name in enumerate(MOLECULES["Mutagenicity"].atoms)}
     num_atoms = atoms.numel()
     pairs = pair_index.long()
     both = torch.cat([pairs, pairs.flip(0)], 1)  # every bond from both ends

@@ -9,7 +9,8 @@ from typing import Any
 
 from lgan._optional import require
 
-SMALLEST, LARGEST = 8, 30
+# Atoms of a molecule; positive molecules of a rule at most; seed of the draw.
+SMALLEST, LARGEST, POSITIVES, SEED = 8, 30, 125, 0
 
 
 @dataclass(frozen=True)
@@ -77,9 +78,9 @@ class LabelledMolecule:
 
 
 def draw_molecules(
-    rules: Iterable[str], files: Sequence[Path], *, positives: int = 125, seed: int = 0
+    rules: Iterable[str], files: Sequence[Path]
 ) -> dict[str, list[LabelledMolecule]]:
-    """Molecules for every rule: so many positives at most, twice as many negatives.
+    """Molecules for every rule: 125 positives at most, twice as many negatives.
 
     Half of the negatives or more have a group of the rule, where there are so many: what looks
     alike and is not teaches a model the rule rather than a part of it.
@@ -87,15 +88,13 @@ def draw_molecules(
     Args:
         rules: Names of :data:`RULES`.
         files: Tables with a column ``smiles``.
-        positives: Positive molecules of a rule at most.
-        seed: Fixes the draw.
     """
     found: dict[str, dict[str, list[LabelledMolecule]]] = {
         name: {"positive": [], "near": [], "far": []} for name in rules
     }
     wanted = {word for name in found for word in (*RULES[name].groups, RULES[name].without) if word}
     patterns = {word: require("rdkit.Chem").MolFromSmarts(word) for word in wanted}
-    for smiles, mol in _molecules(files, seed):
+    for smiles, mol in _molecules(files):
         hits = {w: mol.GetSubstructMatches(pattern) for w, pattern in patterns.items()}
         for name, parts in found.items():
             rule = RULES[name]
@@ -106,25 +105,25 @@ def draw_molecules(
                 continue
             groups = tuple(match for word in rule.groups for match in hits[word]) if said else ()
             part = "positive" if said else "near" if any(counts) or unwanted else "far"
-            if len(parts[part]) < (2 * positives if part == "far" else positives):
+            if len(parts[part]) < (2 * POSITIVES if part == "far" else POSITIVES):
                 parts[part].append(LabelledMolecule(smiles, said, groups))
     drawn = {}
     for name, parts in found.items():
         count = len(parts["positive"])
         negative = [*parts["near"][:count], *parts["far"]][: 2 * count]
         drawn[name] = [*parts["positive"], *negative]
-        random.Random(seed).shuffle(drawn[name])
+        random.Random(SEED).shuffle(drawn[name])
     return drawn
 
 
-def _molecules(files: Sequence[Path], seed: int) -> Iterable[tuple[str, Any]]:
+def _molecules(files: Sequence[Path]) -> Iterable[tuple[str, Any]]:
     chem, base = require("rdkit.Chem"), require("rdkit.rdBase")
     texts: dict[str, None] = {}  # each molecule once, in order
     for path in files:
         with path.open() as file:
             texts |= dict.fromkeys(row["smiles"] for row in csv.DictReader(file))
     order = list(texts)
-    random.Random(seed).shuffle(order)
+    random.Random(SEED).shuffle(order)
     with base.BlockLogs():
         for text in order:
             mol = chem.MolFromSmiles(text)
