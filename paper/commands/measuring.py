@@ -28,8 +28,7 @@ from paper.expressivity import (
     measure_trained,
 )
 from paper.published import SETS
-from paper.runtime import Cost, RuntimeRecord, measure_costs
-from paper.runtime_plot import draw
+from paper.runtime import Cost, RuntimeRecord, draw, measure_costs
 
 
 def expressivity(

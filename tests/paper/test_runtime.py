@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from paper.runtime import Cost, RuntimeRecord, measure_cost, measure_costs
-from paper.runtime_plot import draw, panels
+from paper.runtime import Cost, RuntimeRecord, draw, measure_cost, measure_costs, panels
 
 RECORD = RuntimeRecord(
     [
@@ -71,9 +70,6 @@ def test_every_model_meets_every_set_in_a_process_of_its_own():
 def test_a_record_survives_json(tmp_path):
     RECORD.save(tmp_path / "new" / "cpu.json")
     assert RuntimeRecord.load(tmp_path / "new" / "cpu.json") == RECORD
-
-
-def test_another_format_is_refused(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps({"format": 9}))
     with pytest.raises(ValueError, match=r"format 1 in .*a.json, got 9"):
         RuntimeRecord.load(tmp_path / "a.json")
