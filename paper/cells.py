@@ -11,10 +11,10 @@ from typing import Any
 
 from lgan.catalogue import DATASETS
 from lgan.zoo import MODELS
-from paper.missing import NOT_RUN
 from paper.records import Run, default_settings
-from paper.significance import LEVEL, corrected_t_test
+from paper.significance import mark
 
+NOT_RUN = "not run"
 CHOICE = (
     "A cell averages the seeds (×n) of one setting on one partition: GIN's published folds before "
     "other folds (‡), the settings that `lgan cv` uses by default before others, independent seeds "
@@ -132,10 +132,8 @@ def beside(cell: Cell | None, other: Cell | None) -> str:
         return NOT_RUN
     if other is None or other is cell or cell.fold_key != other.fold_key:
         return str(cell)
-    difference = cell.mean - other.mean
-    p = corrected_t_test(cell.folds, other.folds, cell.test_share)
-    mark = "" if p >= LEVEL else " ▼" if difference < 0 else " ▲"
-    return f"{cell} [{difference:+.1f}]{mark}"
+    marked = mark(cell.folds, other.folds, cell.test_share)
+    return f"{cell} [{cell.mean - other.mean:+.1f}]{marked}"
 
 
 def _rank(group: list[Run]) -> tuple[bool, bool, bool, int, int, str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 from lgan._optional import require
 from paper.molecule_sets import SETS
 from paper.render import Grid
-from paper.significance import LEVEL, TEST, corrected_t_test
+from paper.significance import TEST, mark
 
 CSV_COLUMNS = [
     "dataset", "split", "metric", "model", "members", "mean", "std", "train_seconds",
@@ -155,11 +155,9 @@ def _mark(known: dict[Key, dict[str, Any]], key: Key) -> str:
     if ours is None or ours is cell or ours["seeds"] != cell["seeds"] or key[1] == "ogb":
         return ""
     train, held_out, test = cell["rows"][0]
-    p = corrected_t_test(cell["scores"], ours["scores"], test / (train + held_out))
-    if p >= LEVEL:
-        return ""
-    above = fmean(cell["scores"]) > fmean(ours["scores"])
-    return " ▲" if above != (cell["metric"] == "rmse") else " ▼"
+    sides = (cell["scores"], ours["scores"])
+    # Of errors less is better.
+    return mark(*(sides[::-1] if cell["metric"] == "rmse" else sides), test / (train + held_out))
 
 
 def _missing(known: dict[Key, dict[str, Any]]) -> list[str]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from statistics import fmean
 
 LEVEL = 0.05
 TEST = (
@@ -44,3 +45,10 @@ def corrected_t_test(a: Sequence[float], b: Sequence[float], test_share: float) 
         return 1.0 if abs(mean) < 1e-12 else 0.0
     t = mean / math.sqrt((1 / k + test_share) * variance)
     return float(2 * student.sf(abs(t), k - 1))
+
+
+def mark(a: Sequence[float], b: Sequence[float], test_share: float) -> str:
+    """▼ where ``a`` is significantly below ``b``, ▲ where it is above; see above."""
+    if corrected_t_test(a, b, test_share) >= LEVEL:
+        return ""
+    return " ▼" if fmean(a) < fmean(b) else " ▲"

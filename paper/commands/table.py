@@ -16,14 +16,13 @@ from lgan.train import CVResult
 from lgan.train.selection import RULES
 from paper.ablation import ablation_grid
 from paper.bonds import bond_grids
-from paper.classification import CSV_COLUMNS, Classification
+from paper.classification import CSV_COLUMNS, Classification, read_refusals
 from paper.commands.explanations import explanations
 from paper.commands.figure3 import figure3
 from paper.commands.measuring import expressivity, runtime
 from paper.commands.rules import rules
 from paper.commands.speed import speed
 from paper.commands.tabular import Format, Records, show, some_rows, some_runs
-from paper.missing import read_refusals
 from paper.molecule_table import CSV_COLUMNS as CELL_COLUMNS
 from paper.molecule_table import brief_grid, csv_rows, draw, molecule_grids
 from paper.records import read_runs
