@@ -13,6 +13,7 @@ import argparse
 import json
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -74,12 +75,28 @@ def run(
         if (name, split, model, count) not in done
     ]
     with ThreadPoolExecutor(processes) as pool:
-        units = _Units(folder, pool)
-        waiting = [
-            (cell, each, units.of(cell, each))
-            for cell in cells
-            for each in [_seeds(cell[1], seeds)]
-        ]
+
+        @cache
+        def unit(
+            name: str, split: str, model: str, seed: int, member: int
+        ) -> Future[dict[str, Any]]:
+            """A model of a peer, trained once for whichever cells need it."""
+            path = folder / "units" / f"{name}-{split}-{model}-{seed}-{member}.json"
+            told = {"folder": str(folder), "name": name, "split": split, "seed": seed}
+            told |= {"member": member} if model == "chemprop" else {"model": model}
+            function = "chemprop" if model == "chemprop" else "forest"
+            return pool.submit(_unit, f"paper.molecule_peers:{function}", told, path)
+
+        waiting = []
+        for cell in cells:
+            name, split, model, count = cell
+            each = list(range(seeds)) if split == "ogb" else list(SEEDS)
+            parts = [
+                [unit(name, split, model, seed, k) for k in range(count)]
+                for seed in each
+                if model not in NETWORKS
+            ]
+            waiting.append((cell, each, parts))
         for cell, each, parts in waiting:
             ran = _joined(parts) if parts else _network(folder, cell, each)
             row = _row(folder, cell, each, ran)
@@ -88,45 +105,10 @@ def run(
             print(*cell, [round(s, 4) for s in row["scores"]], row["train_seconds"], flush=True)
 
 
-def _seeds(split: str, trainings: int) -> list[int]:
-    return list(range(trainings)) if split == "ogb" else list(SEEDS)
-
-
 def _network(folder: Path, cell: Cell, seeds: list[int]) -> dict[str, Any]:
     name, split, model, members = cell
     told = {"folder": str(folder), "name": name, "split": split, "model": model}
     return _called("paper.molecule_networks:networks", {**told, "seeds": seeds, "members": members})
-
-
-class _Units:
-    """Models of peers, each trained once, for whichever cells need it."""
-
-    def __init__(self, folder: Path, pool: ThreadPoolExecutor) -> None:
-        self.folder = folder
-        self.pool = pool
-        self.asked: dict[Path, Future[dict[str, Any]]] = {}
-
-    def of(self, cell: Cell, seeds: list[int]) -> list[list[Future[dict[str, Any]]]]:
-        """The models of a cell, by seed; none for networks of ours."""
-        name, split, model, members = cell
-        if model in NETWORKS:
-            return []
-        return [
-            [self._asked(name, split, model, seed, k) for k in range(members)] for seed in seeds
-        ]
-
-    def _asked(
-        self, name: str, split: str, model: str, seed: int, member: int
-    ) -> Future[dict[str, Any]]:
-        path = self.folder / "units" / f"{name}-{split}-{model}-{seed}-{member}.json"
-        told = {"folder": str(self.folder), "name": name, "split": split, "seed": seed}
-        told |= {"member": member} if model == "chemprop" else {"model": model}
-        function = "chemprop" if model == "chemprop" else "forest"
-        if path not in self.asked:
-            self.asked[path] = self.pool.submit(
-                _unit, f"paper.molecule_peers:{function}", told, path
-            )
-        return self.asked[path]
 
 
 def _unit(function: str, arguments: dict[str, Any], path: Path) -> dict[str, Any]:
