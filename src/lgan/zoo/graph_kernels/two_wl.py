@@ -1,10 +1,8 @@
 """The set-based 2-WL kernel."""
 
-from dataclasses import dataclass
-from functools import cached_property
-
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from torch import Tensor
 
 from lgan.data.raw import RawGraphs
@@ -54,101 +52,61 @@ def two_wl(
         ValueError: Where the graphs have more than ``2^25`` sets of two nodes.
     """
     initial = check_labels(labels, raw.num_nodes)
-    number = num_sets(raw)
+    node_ptr = raw.node_ptr.numpy()
+    size = np.diff(node_ptr)
+    number = int((size * (size - 1) // 2).sum())
     if number > LARGEST:
         raise ValueError(
             f"The kernel '2-wl' would colour {number:,} sets of two nodes for {raw.name}, the "
             f"limit is {LARGEST:,}. Choose 'wl', or a smaller set."
         )
-    sets = _Sets(raw)
-    colouring = Colouring(sets.types(initial), sets.refined, sets.graph_ptr)
-    return refinement_grams(colouring, rounds, progress)
+    # All sets {u, v}, u < v, in lexicographic order: where those of every u begin, u, and v.
+    after = np.repeat(node_ptr[1:], size) - 1 - np.arange(raw.num_nodes)
+    start = np.concatenate([[0], np.cumsum(after)])
+    first = np.repeat(np.arange(raw.num_nodes, dtype=np.int32), after)
+    second = (first + 1 + np.arange(number) - start[first]).astype(np.int32)
+    adjacent = np.zeros(number, np.int64)
+    u, v = raw.pair_index.numpy()
+    adjacent[start[u] + v - u - 1] = 1
+    ids = np.arange(number, dtype=np.int32)
+    of_node = Rows.grouped(np.concatenate([first, second]), np.tile(ids, 2), raw.num_nodes)
 
+    def unordered(colour: Colours) -> tuple[Colours, Colours]:
+        a, b = colour[first], colour[second]
+        return np.minimum(a, b), np.maximum(a, b)
 
-def num_sets(raw: RawGraphs) -> int:
-    """The number of sets of two nodes of one graph, Σ n(n-1)/2."""
-    size = np.diff(raw.node_ptr.numpy())
-    return int((size * (size - 1) // 2).sum())
-
-
-@dataclass(frozen=True, eq=False)
-class _Sets:
-    """All sets ``{u, v}``, ``u < v``, of two nodes of one graph, in lexicographic order."""
-
-    raw: RawGraphs
-
-    @cached_property
-    def start(self) -> NDArray[np.int64]:
-        """Where the sets with a given smaller node begin ``[N + 1]``."""
-        node_ptr = self.raw.node_ptr.numpy()
-        last = np.repeat(node_ptr[1:], np.diff(node_ptr)) - 1  # of every node's graph
-        return np.concatenate([[0], np.cumsum(last - np.arange(last.size))])
-
-    @property
-    def graph_ptr(self) -> NDArray[np.int64]:
-        """Where the sets of each graph begin ``[G + 1]``."""
-        ptr: NDArray[np.int64] = self.start[self.raw.node_ptr.numpy()]
-        return ptr
-
-    @cached_property
-    def first(self) -> NDArray[np.int32]:
-        """The smaller node of every set ``[S]``."""
-        nodes = np.arange(self.raw.num_nodes, dtype=np.int32)
-        return np.repeat(nodes, np.diff(self.start))
-
-    @cached_property
-    def second(self) -> NDArray[np.int32]:
-        """The larger node of every set ``[S]``."""
-        place = np.arange(self.first.size) - self.start[self.first]
-        return (self.first + 1 + place).astype(np.int32)
-
-    @cached_property
-    def rows(self) -> Rows:
-        """The sets that hold a given node."""
-        node = np.concatenate([self.first, self.second])
-        ids = np.arange(self.first.size, dtype=np.int32)
-        return Rows.grouped(node, np.tile(ids, 2), self.raw.num_nodes)
-
-    def types(self, labels: Colours) -> Colours:
-        """The isomorphism type of the subgraph on every set."""
-        a, b = labels[self.first], labels[self.second]
-        adjacent = np.zeros(self.first.size, np.int64)
-        u, v = self.raw.pair_index.numpy()
-        adjacent[self.start[u] + v - u - 1] = 1
-        return intern_tuples(np.minimum(a, b), np.maximum(a, b), adjacent)
-
-    def refined(self, colour: Colours) -> Colours:
-        """The colours of the next round."""
-        at_node = intern_multisets(self.rows, colour)
-        a, b = at_node[self.first], at_node[self.second]
-        both = intern_tuples(np.minimum(a, b), np.maximum(a, b))
+    def step(colour: Colours) -> Colours:
+        both = intern_tuples(*unordered(intern_multisets(of_node, colour)))
         example = np.empty(int(both.max(initial=-1)) + 1, np.int64)
-        example[both] = np.arange(both.size)  # any set will do
-        return intern_tuples(colour, self._unions(example, colour)[both])
+        example[both] = np.arange(number)  # any set will do
+        assert of_node.source is not None
+        seen = colour_counts(colour[of_node.source], of_node.ptr)  # by every node
+        return intern_tuples(colour, _unions(seen, first[example], second[example])[both])
 
-    def _unions(self, chosen: NDArray[np.int64], colour: Colours) -> Colours:
-        """Equal numbers for sets whose two nodes see, in all, the same multiset ``[chosen]``."""
-        assert self.rows.source is not None
-        seen = colour_counts(colour[self.rows.source], self.rows.ptr)  # by every node
-        u, v = self.first[chosen], self.second[chosen]
+    types = intern_tuples(*unordered(initial), adjacent)
+    return refinement_grams(Colouring(types, step, start[node_ptr]), rounds, progress)
 
-        def hashes(seed: int) -> Colours:
-            random = np.random.default_rng(seed)
-            share = random.integers(2**64, size=seen.shape[1], dtype=np.uint64)
-            word = seen.astype(np.uint64) @ share  # modulo 2^64
-            words: Colours = (word[u] + word[v]).view(np.int64)
-            return words
 
-        def agree(ids: Colours, order: Colours) -> bool:
-            first = order[np.searchsorted(ids[order], ids)]  # with the same number
-            others = np.flatnonzero(first != np.arange(ids.size))
-            for i in range(0, others.size, CHUNK):
-                some = others[i : i + CHUNK]
-                difference = (
-                    seen[u[some]] + seen[v[some]] != seen[u[first[some]]] + seen[v[first[some]]]
-                )
-                if difference.nnz:
-                    return False
-            return True
+def _unions(seen: csr_array, u: NDArray[np.int32], v: NDArray[np.int32]) -> Colours:
+    """Equal numbers for sets whose two nodes see, in all, the same multiset."""
 
-        return intern_hashed(hashes, agree)
+    def hashes(seed: int) -> Colours:
+        random = np.random.default_rng(seed)
+        share = random.integers(2**64, size=seen.shape[1], dtype=np.uint64)
+        word = seen.astype(np.uint64) @ share  # modulo 2^64
+        words: Colours = (word[u] + word[v]).view(np.int64)
+        return words
+
+    def agree(ids: Colours, order: Colours) -> bool:
+        first = order[np.searchsorted(ids[order], ids)]  # with the same number
+        others = np.flatnonzero(first != np.arange(ids.size))
+        for i in range(0, others.size, CHUNK):
+            some = others[i : i + CHUNK]
+            difference = (
+                seen[u[some]] + seen[v[some]] != seen[u[first[some]]] + seen[v[first[some]]]
+            )
+            if difference.nnz:
+                return False
+        return True
+
+    return intern_hashed(hashes, agree)
