@@ -1,9 +1,6 @@
 """The kernels of the local 2-WL: ordered pairs of nodes that look along edges only."""
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 
 from lgan.data.raw import RawGraphs
@@ -55,88 +52,50 @@ def local_two_wl(
             graph of ``n`` classes of true twins with ``m`` edges between them, or are more
             than ``2^26``.
     """
+    from lgan.zoo.graph_kernels.local_two_wl_numba import EQUAL, pairs_of_classes, seen_pairs
+
     initial = intern_integers(check_labels(labels, raw.num_nodes))
     # With `plus`, what a pair sees of itself would tell more than its colour does: a pair may
     # then not be among those it sees, and with twins merged it is.
     graphs = TwinGraphs.of(raw, initial, merged=not plus)
-    entries, number = local_entries(graphs), int((np.diff(graphs.ptr) ** 2).sum())
+    size, classes = graphs.size, np.diff(graphs.ptr)
+    degrees = np.concatenate([[0], np.cumsum(graphs.degree)])
+    # When the first node is replaced, the pairs themselves among them: Σ n · (2m + n).
+    entries, number = int(classes @ np.diff(degrees[graphs.ptr])), int((classes**2).sum())
     if max(entries, 8 * number) > LARGEST:
         raise ValueError(
             f"The kernel 'delta-2-lwl' would read {entries:,} local neighbours of {number:,} node "
             f"pairs for {raw.name}, the limit is {LARGEST:,} of {LARGEST // 8:,}. Choose 'wl' or "
             "'2-wl', or a smaller set."
         )
-    pairs = _Pairs.of(graphs, itself=not plus)
+    # Pairs that twins can be exchanged for are one: for classes a ≠ b there is (a, b), for a class
+    # a pair of a node with itself and, where it has two, one of different nodes, at `twins`.
+    several = size > 1
+    before = np.concatenate([[0], np.cumsum(several)])  # classes of several nodes
+    ptr = np.concatenate([[0], np.cumsum(classes**2)]) + before[graphs.ptr]
+    last = np.repeat(ptr[1:] - before[graphs.ptr[1:]], classes)
+    twins = np.where(several, last + before[:-1], -1)
+    place = (graphs.ptr, ptr, twins, graphs.near.ptr, graphs.near.source)
+    first, second, kind, turned = pairs_of_classes(*place)  # where (v, u) is, for every (u, v)
+    # A pair (u, v) sees (w, v), w a neighbour of u or u itself: its colour is known anyway, and
+    # twins see the same with it.
+    near_ptr, near = seen_pairs(*place, first, second, not plus)
+    # How many nodes u stands for, given v.
+    alike = np.where(kind == EQUAL, 1, size[first] - 1)
+    weight = np.where(first == second, alike, size[first])
+    rows = Rows(near_ptr, near, weight)
 
     def seen(colour: Colours) -> Colours:
         """What ``(u, v)`` sees when ``u`` is replaced."""
         if plus:
-            same = intern_tuples(pairs.second, colour)  # same colour, same second node
+            same = intern_tuples(second, colour)  # same colour, same second node
             colour = intern_tuples(colour, np.bincount(same)[same])
-        return intern_multisets(pairs.rows, colour)
+        return intern_multisets(rows, colour)
 
     def step(colour: Colours) -> Colours:
         # Replacing v in (u, v) is replacing the first node of (v, u) with all pairs turned.
-        turned = seen(colour[pairs.turned])[pairs.turned]
-        return intern_tuples(colour, seen(colour), turned)
+        return intern_tuples(colour, seen(colour), seen(colour[turned])[turned])
 
-    colouring = Colouring(pairs.types, step, pairs.ptr, weight=pairs.number)
+    types = intern_tuples(graphs.labels[first], graphs.labels[second], kind)
+    colouring = Colouring(types, step, ptr, weight=weight * size[second])
     return refinement_grams(colouring, rounds, progress)
-
-
-def local_entries(graphs: TwinGraphs) -> int:
-    """How many neighbours all pairs have when their first node is replaced, themselves among
-    them: Σ n · (2m + n).
-    """
-    seen = np.concatenate([[0], np.cumsum(graphs.degree)])
-    return int((np.diff(graphs.ptr) * np.diff(seen[graphs.ptr])).sum())
-
-
-@dataclass(frozen=True, eq=False)
-class _Pairs:
-    """All ordered pairs of nodes, where pairs that twins can be exchanged for are one.
-
-    For classes ``a ≠ b`` there is one pair ``(a, b)``, for a class one of a node with itself, and
-    one of two different nodes where it has two.
-
-    Attributes:
-        ptr: Where the pairs of each graph begin ``[G + 1]``.
-        types: The isomorphism type of every pair ``[T]``.
-        rows: The pairs ``(w, v)`` for every pair ``(u, v)``, where ``w`` is a neighbour of ``u``
-            or ``u`` itself: its colour is known anyway, and twins see the same with it.
-        turned: The pair ``(v, u)`` for every pair ``(u, v)`` ``[T]``.
-        second: The class of ``v`` for every pair ``(u, v)`` ``[T]``.
-        number: How many pairs of nodes each stands for ``[T]``.
-    """
-
-    ptr: NDArray[np.int64]
-    types: Colours
-    rows: Rows
-    turned: NDArray[np.int64]
-    second: NDArray[np.int64]
-    number: NDArray[np.int64]
-
-    @staticmethod
-    def of(graphs: TwinGraphs, *, itself: bool) -> "_Pairs":
-        from lgan.zoo.graph_kernels.local_two_wl_numba import EQUAL, pairs_of_classes, seen_pairs
-
-        classes, several = np.diff(graphs.ptr), graphs.size > 1
-        before = np.concatenate([[0], np.cumsum(several)])  # classes of several nodes
-        ptr = np.concatenate([[0], np.cumsum(classes**2)]) + before[graphs.ptr]
-        last = np.repeat(ptr[1:] - before[graphs.ptr[1:]], classes)
-        twins = np.where(several, last + before[:-1], -1)
-        place = (graphs.ptr, ptr, twins, graphs.near.ptr, graphs.near.source)
-        first, second, kind, turned = pairs_of_classes(*place)
-        row_ptr, source = seen_pairs(*place, first, second, itself)
-        size = graphs.size
-        same = first == second
-        # Of the pairs (·, v) with one v, and in all.
-        weight = np.where(same, np.where(kind == EQUAL, 1, size[first] - 1), size[first])
-        return _Pairs(
-            ptr=ptr,
-            types=intern_tuples(graphs.labels[first], graphs.labels[second], kind),
-            rows=Rows(row_ptr, source, weight),
-            turned=turned,
-            second=second,
-            number=weight * size[second],
-        )

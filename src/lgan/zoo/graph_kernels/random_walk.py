@@ -51,7 +51,9 @@ def random_walk(
     from lgan.zoo.graph_kernels.random_walk_numba import walk_row
 
     graphs = TwinGraphs.of(raw, check_labels(labels, raw.num_nodes))
-    work = product_work(graphs)
+    # Additions of one step: for every label, its classes times what those see.
+    label = np.unique(graphs.labels, return_inverse=True)[1]
+    work = int(np.bincount(label) @ np.bincount(label, weights=graphs.degree))
     if work > LARGEST:
         raise ValueError(
             f"The kernel 'rw' would take {work:,} additions a step on all product graphs of "
@@ -72,15 +74,6 @@ def random_walk(
                 progress(1 - (1 - (g + 1) / number) ** 2)  # later rows are shorter
     gram = np.triu(gram) + np.triu(gram, 1).T
     return Grams(({"decay": decay},), normalised(gram)[None])
-
-
-def product_work(graphs: TwinGraphs) -> int:
-    """Additions of one step of the walks on all product graphs: for every label, its classes
-    times what those see.
-    """
-    label = np.unique(graphs.labels, return_inverse=True)[1]
-    seen = np.bincount(label, weights=graphs.degree)
-    return int(np.bincount(label) @ seen)
 
 
 def _decay(decay: float | None, largest_degree: int) -> float:
