@@ -1,7 +1,7 @@
 """One batch of trials: settings of one shape, trained side by side on all folds."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import mean
@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from lgan.experiment import Reading, Settings, prepare, run_side_by_side, settings_for
+from lgan.experiment import Reading, prepare, run_side_by_side, settings_for
 from lgan.sweep.record import Head
 from lgan.sweep.trial import Outcome
 from lgan.task import METRICS, Metric
-from lgan.train import Curves, CVResult, over_seeds
+from lgan.train import Curves, CVResult, OnEpoch, over_seeds
 
 T = TypeVar("T")
 
@@ -47,29 +47,6 @@ class _HopelessError(Exception):
     """All trials of a batch are below the medians."""
 
 
-class _Watch:
-    """The objective of every trial so far, and whether to go on."""
-
-    def __init__(self, batch: Batch, folds: int, epochs: int) -> None:
-        self.trials, self.seeds, self.folds = len(batch.params), batch.head.seeds, folds
-        self.fair, self.medians = batch.head.objective == "fair", batch.medians
-        self.at = checkpoints(epochs)
-        self.progress: list[dict[int, float]] = [{} for _ in batch.params]
-
-    def __call__(self, epoch: int, curves: Curves) -> None:
-        models = self.trials * self.seeds * self.folds * (2 if self.fair else 1)
-        # Where memory allows only some of the models at a time there is no whole to judge by.
-        if epoch not in self.at or curves.test.size(0) != models:
-            return
-        each = range(self.trials * self.seeds)
-        values = [_so_far(curves, k, self.folds, epoch, fair=self.fair) for k in each]
-        for progress, seeds in zip(self.progress, _batched(values, self.seeds), strict=True):
-            progress[epoch] = mean(seeds)
-        median = self.medians.get(epoch)
-        if median is not None and all(p[epoch] < median for p in self.progress):
-            raise _HopelessError
-
-
 def evaluate(batch: Batch) -> list[Outcome]:
     """Cross-validate all trials of a batch side by side.
 
@@ -78,14 +55,18 @@ def evaluate(batch: Batch) -> list[Outcome]:
     """
     begin, head = time.perf_counter(), batch.head
     seeds = range(head.seed, head.seed + head.seeds)
-    settings = [_settings(batch, params, seed) for params in batch.params for seed in seeds]
-    watch: _Watch | None = None
+    name = Path(batch.source).name
+    settings = [
+        settings_for(head.model, name, **{**head.fixed, **params}).with_seed(seed)
+        for params in batch.params
+        for seed in seeds
+    ]
+    progress: list[dict[int, float]] = [{} for _ in batch.params]  # the objective so far
     try:
         reading = replace(batch.reading, seed=head.seed)
         union = prepare(settings[0], batch.source, reading, device=batch.device)
         folds = batch.folds if isinstance(batch.folds, int) else torch.tensor(batch.folds)
         number = folds if isinstance(folds, int) else int(folds.max()) + 1
-        watch = _Watch(batch, number, settings[0].training.epochs)
         results = run_side_by_side(
             settings,
             union,
@@ -93,21 +74,39 @@ def evaluate(batch: Batch) -> list[Outcome]:
             metric=head.metric,
             fair=head.objective == "fair",
             stop_if_not_finite=False,
-            on_epoch=watch,
+            on_epoch=_watch(batch, number, settings[0].training.epochs, progress),
         )
     except _HopelessError:
-        assert watch is not None
         seconds = time.perf_counter() - begin
         return [
-            Outcome("pruned", list(progress.values())[-1], progress=progress, seconds=seconds)
-            for progress in watch.progress
+            Outcome("pruned", list(own.values())[-1], progress=own, seconds=seconds)
+            for own in progress
         ]
     except (ValueError, MemoryError, torch.OutOfMemoryError) as error:
         seconds = time.perf_counter() - begin
         return [Outcome("failed", message=str(error), seconds=seconds) for _ in batch.params]
     seconds = time.perf_counter() - begin
-    trials = zip(_batched(results, head.seeds), watch.progress, strict=True)
-    return [_outcome(each, progress, head.objective, seconds) for each, progress in trials]
+    trials = zip(_batched(results, head.seeds), progress, strict=True)
+    return [_outcome(each, own, head.objective, seconds) for each, own in trials]
+
+
+def _watch(batch: Batch, folds: int, epochs: int, progress: list[dict[int, float]]) -> OnEpoch:
+    """Fills in the objective of every trial so far, and ends the batch where all are below."""
+    head, at, fair = batch.head, checkpoints(epochs), batch.head.objective == "fair"
+    trainings = len(batch.params) * head.seeds
+
+    def watch(epoch: int, curves: Curves) -> None:
+        # Where memory allows only some of the models at a time there is no whole to judge by.
+        if epoch not in at or curves.test.size(0) != trainings * folds * (2 if fair else 1):
+            return
+        values = [_so_far(curves, k, folds, epoch, fair=fair) for k in range(trainings)]
+        for own, seeds in zip(progress, _batched(values, head.seeds), strict=True):
+            own[epoch] = mean(seeds)
+        median = batch.medians.get(epoch)
+        if median is not None and all(own[epoch] < median for own in progress):
+            raise _HopelessError
+
+    return watch
 
 
 def checkpoints(epochs: int) -> list[int]:
@@ -118,12 +117,6 @@ def checkpoints(epochs: int) -> list[int]:
         [87, 175, 262]
     """
     return sorted({epochs * quarter // 4 for quarter in (1, 2, 3)} - {0, epochs})
-
-
-def _settings(batch: Batch, params: Mapping[str, Any], seed: int) -> Settings:
-    given = {**batch.head.fixed, **params}
-    settings = settings_for(batch.head.model, Path(batch.source).name, **given)
-    return settings.with_seed(seed)
 
 
 def _batched(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:

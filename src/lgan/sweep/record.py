@@ -96,8 +96,8 @@ class SweepRecord:
             "meaning": OBJECTIVES[self.head.objective],
             "num_trials": len(self.trials),
             "states": {state: states.count(state) for state in sorted(set(states))},
-            "winner": None if winner is None else winner.to_json(),
-            "trials": [trial.to_json() for trial in self.trials],
+            "winner": None if winner is None else asdict(winner),
+            "trials": [asdict(trial) for trial in self.trials],
             "environment": self.environment,
         }
 

@@ -1,7 +1,7 @@
 """A trial: settings to try and what came of them."""
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 State = Literal["running", "done", "pruned", "failed"]
@@ -60,13 +60,9 @@ class Trial:
         """What trials are ranked by: equal means may differ in their last bits."""
         return -math.inf if self.value is None else round(self.value, 9)
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
-
     @staticmethod
     def from_json(plain: dict[str, Any]) -> "Trial":
-        """The trial back from :meth:`to_json`."""
+        """The trial back from its plain values."""
         told = plain["outcome"]
         if told is not None:
             progress = {int(epoch): value for epoch, value in told["progress"].items()}

@@ -1,7 +1,7 @@
 """The search: propose, run side by side, remember, until enough trials are done."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from statistics import median
 
@@ -18,12 +18,6 @@ STARTUP = 8
 
 # Called with all trials after each batch, and when batches begin.
 OnTrials = Callable[[list[Trial]], None]
-
-
-@dataclass(frozen=True)
-class _Running:
-    trials: list[Trial]
-    tries: int = 1
 
 
 def tune(
@@ -52,17 +46,20 @@ def tune(
             2017). A single trial is not stopped: beside others it costs next to nothing.
         on_trials: Told all trials whenever something changed.
     """
-    waiting = [_Running(part) for part in _by_shape(study.unfinished(), size)]
-    running: dict[int, _Running] = {}
+    # The trials of a batch, and how often it was begun.
+    waiting = [(part, 1) for part in _by_shape(study.unfinished(), size)]
+    running: dict[int, tuple[list[Trial], int]] = {}
     tickets = count()
     while True:
         while len(running) < workers.slots:
-            job = waiting.pop(0) if waiting else _proposed(study, trials, size)
-            if job is None:
+            room = trials - len(study.trials())
+            if not waiting and room > 0 and (fresh := study.propose(min(size, room))):
+                waiting.append((fresh, 1))
+            if not waiting:
                 break
             ticket = next(tickets)
-            running[ticket] = job
-            params = [trial.params for trial in job.trials]
+            running[ticket] = waiting.pop(0)
+            params = [trial.params for trial in running[ticket][0]]
             limits = medians(study.trials()) if prune else {}
             workers.submit(ticket, replace(batch, params=params, medians=limits))
         if on_trials is not None:
@@ -70,12 +67,12 @@ def tune(
         if not running:
             return study.record().winner
         ticket, outcomes = workers.next()
-        job = running.pop(ticket)
-        if outcomes is None and job.tries < TRIES:
-            waiting.append(replace(job, tries=job.tries + 1))
+        own, tries = running.pop(ticket)
+        if outcomes is None and tries < TRIES:
+            waiting.append((own, tries + 1))
             continue
         lost = Outcome("failed", message=f"The worker died {TRIES} times with these settings.")
-        for trial, outcome in zip(job.trials, outcomes or [lost] * len(job.trials), strict=True):
+        for trial, outcome in zip(own, outcomes or [lost] * len(own), strict=True):
             study.tell(trial.number, outcome)
 
 
@@ -85,12 +82,6 @@ def medians(trials: Sequence[Trial]) -> dict[int, float]:
     epochs = sorted({epoch for outcome in done for epoch in outcome.progress})
     values = {epoch: [o.progress[epoch] for o in done if epoch in o.progress] for epoch in epochs}
     return {epoch: median(some) for epoch, some in values.items() if len(some) >= STARTUP}
-
-
-def _proposed(study: Study, trials: int, size: int) -> _Running | None:
-    room = trials - len(study.trials())
-    fresh = study.propose(min(size, room)) if room > 0 else []
-    return _Running(fresh) if fresh else None
 
 
 def _by_shape(trials: Sequence[Trial], size: int) -> list[list[Trial]]:
