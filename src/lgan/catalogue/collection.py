@@ -4,12 +4,12 @@ whose archives are at hand.
 
 import os
 from collections.abc import Iterable
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 from lgan.catalogue.datasets import DATASETS
+from lgan.catalogue.names import nearest
 
 MIRROR_VARIABLE = "LGAN_MIRROR"
 
@@ -44,11 +44,8 @@ def known_dataset(name: str, archives: Iterable[str] = ()) -> str:
     names = list(dict.fromkeys([*DATASETS, *archives, *tu_names()]))
     if name in names:
         return name
-    by_lower = {each.lower(): each for each in reversed(names)}
-    close = get_close_matches(name.lower(), by_lower, n=1)
-    hint = f" Did you mean {by_lower[close[0]]}?" if close else ""
     raise ValueError(
-        f"Unknown data set {name!r}: no such file or folder, and no such name.{hint} Choose one "
-        f"of: {', '.join(DATASETS)}, another set of the TU collection (ENZYMES, NCI1, …), or the "
-        "path of a file."
+        f"Unknown data set {name!r}: no such file or folder, and no such name."
+        f"{nearest(name, names)} Choose one of: {', '.join(DATASETS)}, another set of the TU "
+        "collection (ENZYMES, NCI1, …), or the path of a file."
     )

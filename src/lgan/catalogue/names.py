@@ -1,6 +1,6 @@
 """Names of what is computed with torch, for those who only need the names."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 # The tests hold these to what they name: `lgan.zoo.MODELS`, `lgan.graph.pair_codes.LEVELS`,
@@ -27,10 +27,16 @@ def known(name: str, names: Iterable[str], what: str) -> str:
     names = list(names)
     if name in names:
         return name
-    by_lower = {each.lower(): each for each in names}
+    raise ValueError(
+        f"Unknown {what} {name!r}.{nearest(name, names)} Choose one of: {', '.join(names)}."
+    )
+
+
+def nearest(name: str, names: Sequence[str]) -> str:
+    """Asks whether another name was meant, whatever its case; empty where none is near."""
+    by_lower = {each.lower(): each for each in reversed(names)}
     close = get_close_matches(str(name).lower(), by_lower, n=1)
-    hint = f" Did you mean {by_lower[close[0]]}?" if close else ""
-    raise ValueError(f"Unknown {what} {name!r}.{hint} Choose one of: {', '.join(names)}.")
+    return f" Did you mean {by_lower[close[0]]}?" if close else ""
 
 
 def shown(metric: str, value: float) -> str:
