@@ -120,7 +120,6 @@ def prepare(
     reading: Reading | None = None,
     *,
     device: torch.device | str = "cpu",
-    progress: Progress | None = None,
 ) -> GraphUnion:
     """A source in the form the network reads, checked, on the device to train on; from its cache,
     without a look at the source, where there is one.
@@ -132,13 +131,12 @@ def prepare(
         source: Name or path of the data set; that of the settings unless given.
         reading: What is said of it beyond its name.
         device: Where to train.
-        progress: Called with the fraction read.
     """
     source, reading = source or settings.dataset, reading or Reading()
 
     def build(options: UnionOptions) -> GraphUnion:
-        raw, encoder = _read(settings, source, reading, progress)
-        return encoded(with_target(raw, encoder.task), encoder, options, progress)
+        raw, encoder = _read(settings, source, reading)
+        return encoded(with_target(raw, encoder.task), encoder, options)
 
     return _union(settings, source, reading, device, build)
 
@@ -270,7 +268,7 @@ def _window_bytes(device: torch.device | str) -> int:
 
 
 def _read(
-    settings: Settings, source: str, reading: Reading, progress: Progress | None
+    settings: Settings, source: str, reading: Reading, progress: Progress | None = None
 ) -> tuple[RawGraphs, Encoder]:
     # Features of whole graphs come from columns that must be read with the others.
     more = [n for n in settings.graph_features if n not in (*COMPUTED, *reading.columns)]
