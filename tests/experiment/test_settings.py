@@ -1,8 +1,8 @@
 import pytest
 
 from lgan.experiment import RECIPES, settings_for
+from lgan.experiment.recipes import TUNED
 from lgan.experiment.settings import accepted
-from lgan.experiment.tuned import TUNED
 from lgan.zoo import MODELS, NetworkSpec
 
 

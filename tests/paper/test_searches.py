@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from lgan.experiment import settings_for
-from lgan.experiment.tuned import TUNED
+from lgan.experiment.recipes import TUNED
 from paper.cells import chosen_group, measure
 from paper.records import read_runs
 from paper.searches import read_searches, search_grid

@@ -9,10 +9,9 @@ import numpy as np
 
 from lgan.catalogue import DATASETS, known
 from lgan.data.graph_features import COMPUTED, feature_list
-from lgan.experiment.recipes import LARGER, RECIPES, UNLABELLED
-from lgan.experiment.tuned import TUNED
+from lgan.experiment.recipes import LARGER, RECIPES, TUNED, UNLABELLED
 from lgan.train import TrainConfig
-from lgan.zoo import MODELS, KernelSpec, NetworkSpec, model_spec
+from lgan.zoo import MODELS, ModelSpec, NetworkSpec, model_spec
 
 TRAINING = {f.name for f in fields(TrainConfig)}
 DATA = {"features", "edge_features", "graph_features", "compress"}
@@ -121,7 +120,9 @@ def settings_for(model: str, dataset: str, *, recipe: str | None = None, **given
         usual["features"] = about.features
         usual.setdefault("readout", about.readout)
     usual.setdefault("features", "all")
-    if "+" in usual.get("readout", "") and not _several_readouts(spec):
+    # Those that take several read-outs at once take their names, whatever they are.
+    several = any(p.name == "readout" and p.annotation is str for p in _parameters(spec))
+    if "+" in usual.get("readout", "") and not several:
         usual["readout"] = "sum"
     told = feature_list(given.get("graph_features"))
     if not told or {*told} - {*COMPUTED}:
@@ -167,28 +168,23 @@ def settings_for(model: str, dataset: str, *, recipe: str | None = None, **given
     )
 
 
-def _several_readouts(spec: NetworkSpec | KernelSpec) -> bool:
-    """Whether a model takes the names of several read-outs at once."""
-    return any(p.name == "readout" and p.annotation is str for p in _parameters(spec))
-
-
-def reads_edges(spec: NetworkSpec | KernelSpec) -> bool:
+def reads_edges(spec: ModelSpec) -> bool:
     """Whether a model reads features of edges, kernels their labels."""
     return any(p.name in ("edge_dim", "edge_labels") for p in _parameters(spec))
 
 
-def reads_graphs(spec: NetworkSpec | KernelSpec) -> bool:
+def reads_graphs(spec: ModelSpec) -> bool:
     """Whether a model reads features of whole graphs."""
     return any(p.name == "graph_dim" for p in _parameters(spec))
 
 
-def accepted(spec: NetworkSpec | KernelSpec) -> set[str]:
+def accepted(spec: ModelSpec) -> set[str]:
     """Options that a model takes, by the signature of what builds it."""
     options = {p.name for p in _parameters(spec) if p.kind is p.KEYWORD_ONLY}
     return options - {"edge_labels", "progress"}
 
 
-def default_options(spec: NetworkSpec | KernelSpec) -> dict[str, Any]:
+def default_options(spec: ModelSpec) -> dict[str, Any]:
     """What a model takes for its options unless told, or unless the data set decides."""
     names = accepted(spec).difference(
         spec.data_option_names if isinstance(spec, NetworkSpec) else ()
@@ -200,12 +196,12 @@ def default_options(spec: NetworkSpec | KernelSpec) -> dict[str, Any]:
     }
 
 
-def _parameters(spec: NetworkSpec | KernelSpec) -> list[inspect.Parameter]:
+def _parameters(spec: ModelSpec) -> list[inspect.Parameter]:
     build: Callable[..., Any] = spec.build if isinstance(spec, NetworkSpec) else spec.grams
     return list(inspect.signature(build).parameters.values())
 
 
-def _check_types(given: dict[str, Any], spec: NetworkSpec | KernelSpec) -> None:
+def _check_types(given: dict[str, Any], spec: ModelSpec) -> None:
     """Refuse a text for a number, a fraction for a count, and the like."""
     types: dict[str, Any] = {"hidden": int, "compress": bool}
     types |= {"features": str, "edge_features": str}
