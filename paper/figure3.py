@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from lgan._optional import require
-from lgan.data import RawGraphs, load_raw, node_features, replaced, stratified_folds
+from lgan.data import RawGraphs, node_features, replaced, stratified_folds
 from lgan.experiment import Reading, Settings, factory, network_spec, prepare, settings_for
 from lgan.explain import MOLECULES, Attribution, GalleryItem, Picture, Scale, attribute, save
 from lgan.explain.integrated_gradients import METHOD
@@ -87,9 +87,10 @@ def figure3(
         device: Where to train.
         bar: Opens a progress bar for a training.
     """
+    reading = Reading(root=root, mirror=mirror, seed=seed)
     rows = [
-        _graphs(_Trainer(root, mirror, seed, epochs[0], hidden[0], device, bar or _no_bar)),
-        _molecules(_Trainer(root, mirror, seed, epochs[1], hidden[1], device, bar or _no_bar)),
+        make(_Trainer(reading, passes, width, device, bar or _no_bar))
+        for make, passes, width in zip((_graphs, _molecules), epochs, hidden, strict=True)
     ]
     made = environment(torch.device(device))
     panels = [panel for row, _ in rows for panel in row]
@@ -107,25 +108,19 @@ def figure3(
 class _Trainer:
     """Where the data come from and how a model is trained on them."""
 
-    root: str | Path
-    mirror: str | Path | None
-    seed: int
+    reading: Reading
     epochs: int
     hidden: int
     device: torch.device | str
     bar: Bar
 
-    def raw(self, dataset: str) -> RawGraphs:
-        return load_raw(dataset, root=self.root, mirror=self.mirror, seed=self.seed)
-
     def train(self, dataset: str, fold: Tensor) -> "_Trained":
         """A model trained on all folds but the first."""
         settings = settings_for(
             MODEL, dataset, hidden=self.hidden, num_layers=3, epochs=self.epochs, iterations=0,
-            seed=self.seed,
+            seed=self.reading.seed,
         )  # fmt: skip
-        reading = Reading(root=self.root, mirror=self.mirror, seed=self.seed)
-        union = prepare(settings, reading=reading, device=self.device)
+        union = prepare(settings, reading=self.reading, device=self.device)
         held_out = int((fold == 0).sum())
         with self.bar(dataset, self.epochs, [held_out]) as on_epoch:
             trained = train_ensemble(
@@ -165,7 +160,7 @@ def _no_bar(title: str, epochs: int, sizes: list[int]) -> AbstractContextManager
 
 def _graphs(trainer: _Trainer) -> tuple[list[Panel], dict[str, Any]]:
     """Panels (a) and (b), and what is known of their model."""
-    raw = trainer.raw("triangles")
+    raw = trainer.reading.raw("triangles")
     # Partners share a fold: otherwise what is learnt of one by heart is wrong for the other.
     fold = torch.arange(raw.num_graphs) // 2 % FOLDS
     trained = trainer.train("triangles", fold)
@@ -188,10 +183,10 @@ def _graphs(trainer: _Trainer) -> tuple[list[Panel], dict[str, Any]]:
 
 def _molecules(trainer: _Trainer) -> tuple[list[Panel], dict[str, Any]]:
     """Panels (c) and (d), and what is known of their model."""
-    raw = trainer.raw("Mutagenicity")
+    raw = trainer.reading.raw("Mutagenicity")
     shown = [molecule_from_smiles(smiles, raw.name) for _, smiles, _ in SHOWN]
     places = [_find(raw, each) for each in shown]
-    fold = stratified_folds(raw.y, FOLDS, seed=trainer.seed)
+    fold = stratified_folds(raw.y, FOLDS, seed=trainer.reading.seed)
     fold[[place for place in places if place is not None]] = 0
     trained = trainer.train(raw.name, fold)
     items = []

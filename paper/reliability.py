@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+import networkx as nx
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -11,9 +11,6 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_embedding_loss
 
 from lgan.graph import GraphUnion, undirected_pairs
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 # Size of the vectors that are compared; the threshold belongs to it and to the number of copies.
 OUT_CHANNELS = 16
@@ -71,7 +68,7 @@ class Verdict:
 
 def trained_verdicts(
     factory: Callable[[], nn.Module],
-    pairs: Sequence[tuple["nx.Graph", "nx.Graph"]],
+    pairs: Sequence[tuple[nx.Graph, nx.Graph]],
     *,
     pair_code: str = "none",
     config: ProtocolConfig | None = None,
@@ -108,7 +105,7 @@ def trained_verdicts(
         yield Verdict(_statistic(model, union, apart), _statistic(model, union, alike))
 
 
-def _copies(graphs: Sequence["nx.Graph"], pair_code: str, rng: np.random.Generator) -> GraphUnion:
+def _copies(graphs: Sequence[nx.Graph], pair_code: str, rng: np.random.Generator) -> GraphUnion:
     """Every graph with its nodes in a random order, as one union."""
     edges: list[NDArray[np.int64]] = []
     sizes: list[int] = []

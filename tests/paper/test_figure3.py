@@ -3,6 +3,7 @@ import json
 import pytest
 
 from lgan.data import load_raw
+from lgan.experiment import Reading
 from lgan.explain.molecule import molecule_from_smiles
 from paper import figure3 as module
 from paper.figure3 import SHOWN, figure3
@@ -11,7 +12,7 @@ pytest.importorskip("rdkit")
 
 
 def test_triangles_come_first_in_the_panel_with_triangles(tmp_path):
-    trainer = module._Trainer(tmp_path, None, 0, 8, 16, "cpu", module._no_bar)
+    trainer = module._Trainer(Reading(root=tmp_path), 8, 16, "cpu", module._no_bar)
     panels, about = module._graphs(trainer)
     assert about["held_out_accuracy"] == 1.0
     assert about["triangle_edges_on_top"] == 1.0

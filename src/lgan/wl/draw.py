@@ -1,16 +1,15 @@
 """A picture of two graphs with their stable colours."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import networkx as nx
 
 from lgan._optional import require
 from lgan.wl.compare import refine
 
-if TYPE_CHECKING:
-    import networkx as nx
 
-
-def draw_pair(a: "nx.Graph", b: "nx.Graph", path: Path, *, test: str, names: Any = ("", "")) -> int:
+def draw_pair(a: nx.Graph, b: nx.Graph, path: Path, *, test: str, names: Any = ("", "")) -> int:
     """Draw two graphs side by side, nodes in the stable colours of a test.
 
     Args:
@@ -25,8 +24,6 @@ def draw_pair(a: "nx.Graph", b: "nx.Graph", path: Path, *, test: str, names: Any
     """
     require("matplotlib").use("Agg")
     plot = require("matplotlib.pyplot")
-    networkx = require("networkx")
-
     result = refine([a, b], test=test)
     verdict = "separates" if result.separates(0, 1) else "does not separate"
     kinds = {colour: i for i, colour in enumerate(dict.fromkeys(result.node_colours.tolist()))}
@@ -35,7 +32,7 @@ def draw_pair(a: "nx.Graph", b: "nx.Graph", path: Path, *, test: str, names: Any
     for i, (graph, axis) in enumerate(zip((a, b), axes, strict=True)):
         scale = 19 if len(kinds) <= 20 else max(len(kinds) - 1, 1)
         shade = [shades(kinds[colour] / scale) for colour in result.colours_of(i).tolist()]
-        networkx.draw_networkx(
+        nx.draw_networkx(
             graph, _layout(graph), ax=axis, node_color=shade, node_size=160, edge_color="0.6",
             with_labels=False, edgecolors="0.2",
         )  # fmt: skip
@@ -47,17 +44,16 @@ def draw_pair(a: "nx.Graph", b: "nx.Graph", path: Path, *, test: str, names: Any
     return len(kinds)
 
 
-def _layout(graph: "nx.Graph") -> dict[Any, Any]:
+def _layout(graph: nx.Graph) -> dict[Any, Any]:
     """Components side by side, each by its distances."""
-    networkx = require("networkx")
     place: dict[Any, Any] = {}
     shift = 0.0
-    for part in sorted(networkx.connected_components(graph), key=len, reverse=True):
+    for part in sorted(nx.connected_components(graph), key=len, reverse=True):
         piece = graph.subgraph(part)
         # From a plane drawing, where there is one, the springs need not cross edges.
-        planar = networkx.check_planarity(piece)[0]
-        first = networkx.planar_layout(piece) if planar else None
-        spot = networkx.kamada_kawai_layout(piece, pos=first)
+        planar = nx.check_planarity(piece)[0]
+        first = nx.planar_layout(piece) if planar else None
+        spot = nx.kamada_kawai_layout(piece, pos=first)
         left = min(x for x, _ in spot.values())
         place |= {node: (x - left + shift, y) for node, (x, y) in spot.items()}
         shift += max(x for x, _ in spot.values()) - left + 0.6
