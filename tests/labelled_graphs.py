@@ -1,4 +1,4 @@
-"""Graphs with few nodes, and all their labellings."""
+"""Graphs with few nodes, pairs of them, and all their labellings."""
 
 import itertools
 
@@ -6,7 +6,13 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from lgan.graph.named import named_graph
 from lgan.wl.small_graphs import connected_graphs, places
+
+
+def named_pair(a: str, b: str) -> tuple[nx.Graph, nx.Graph]:
+    """Two graphs by name."""
+    return named_graph(a), named_graph(b)
 
 
 def small_graph(code: int, n: int) -> nx.Graph:

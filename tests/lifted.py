@@ -8,6 +8,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from lgan.graph import GraphBatch, GraphUnion, Lift, undirected_pairs
+from lgan.zoo.k_sets import PAIR_NODES, TRIPLE_PAIRS
 
 
 def union_of(
@@ -82,3 +83,10 @@ def varied() -> list[nx.Graph]:
         nx.cycle_graph(6),
         nx.wheel_graph(7),
     ]
+
+
+def node_sets(union: GraphUnion) -> tuple[list[frozenset[int]], list[frozenset[int]]]:
+    """The sets of two and of three nodes of a data set lifted by ``k_sets``, in their order."""
+    pairs = [frozenset(two) for two in union.cells[PAIR_NODES]["lower"].view(-1, 2).tolist()]
+    below = union.cells[TRIPLE_PAIRS]["lower"].view(-1, 3).tolist()
+    return pairs, [frozenset().union(*(pairs[p] for p in three)) for three in below]

@@ -3,7 +3,7 @@ import json
 import networkx as nx
 import pytest
 
-from lgan.graph.named import named_graph
+from labelled_graphs import named_pair
 from lgan.wl import TESTS
 from paper.expressivity import (
     NETWORKS,
@@ -17,11 +17,8 @@ from paper.expressivity import (
 )
 
 PAIRS = {
-    "basic": [
-        (named_graph("hexagon"), named_graph("two-triangles")),
-        (named_graph("cube"), named_graph("wagner")),
-    ],
-    "str": [(named_graph("rook4x4"), named_graph("shrikhande"))],
+    "basic": [named_pair("hexagon", "two-triangles"), named_pair("cube", "wagner")],
+    "str": [named_pair("rook4x4", "shrikhande")],
 }
 
 

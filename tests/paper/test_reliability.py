@@ -2,12 +2,12 @@ import networkx as nx
 import pytest
 
 import lgan
-from lgan.graph.named import named_graph
+from labelled_graphs import named_pair
 from paper.reliability import OUT_CHANNELS, ProtocolConfig, Verdict, trained_verdicts
 
-HEXAGON = (named_graph("hexagon"), named_graph("two-triangles"))
-SQUARES = (nx.cycle_graph(8), nx.disjoint_union(nx.cycle_graph(4), nx.cycle_graph(4)))
-ROOK = (named_graph("rook4x4"), named_graph("shrikhande"))
+HEXAGON = named_pair("hexagon", "two-triangles")
+SQUARES = named_pair("c8", "two-c4")
+ROOK = named_pair("rook4x4", "shrikhande")
 
 
 def _verdicts(pairs, level="none", **config):

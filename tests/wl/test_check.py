@@ -5,20 +5,15 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 import lgan
+from labelled_graphs import named_pair
 from lgan import wl
-from lgan.graph.named import named_graph
-
-
-def pair(a: str, b: str) -> tuple[nx.Graph, nx.Graph]:
-    return named_graph(a), named_graph(b)
-
 
 PAIRS = [
-    pair("hexagon", "two-triangles"),
-    pair("prism", "k33"),
-    pair("cube", "wagner"),
-    pair("decalin", "bicyclopentyl"),
-    pair("rook4x4", "shrikhande"),
+    named_pair("hexagon", "two-triangles"),
+    named_pair("prism", "k33"),
+    named_pair("cube", "wagner"),
+    named_pair("decalin", "bicyclopentyl"),
+    named_pair("rook4x4", "shrikhande"),
     (nx.path_graph(4), nx.star_graph(3)),
 ]
 

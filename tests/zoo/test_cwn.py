@@ -3,8 +3,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from labelled_graphs import named_pair
 from lgan import wl
-from lgan.graph.named import named_graph
 from lgan.zoo import GIN
 from lgan.zoo.cw_lift import EDGE_NODES, RING_EDGES, cw_lift
 from lgan.zoo.cwn import CWN, cells_per_graph, lift_rings
@@ -150,17 +150,13 @@ def test_edge_hears_an_edge_once_in_every_ring_they_share():
     assert heard == [0, 1, 1, 2, 1, 1]
 
 
-def _pair(a: str, b: str) -> tuple[nx.Graph, nx.Graph]:
-    return named_graph(a), named_graph(b)
-
-
 PAIRS = [
-    _pair("hexagon", "two-triangles"),
-    _pair("decalin", "bicyclopentyl"),
-    _pair("c8", "two-c4"),
-    _pair("prism", "k33"),
-    _pair("cube", "wagner"),
-    _pair("rook4x4", "shrikhande"),
+    named_pair("hexagon", "two-triangles"),
+    named_pair("decalin", "bicyclopentyl"),
+    named_pair("c8", "two-c4"),
+    named_pair("prism", "k33"),
+    named_pair("cube", "wagner"),
+    named_pair("rook4x4", "shrikhande"),
     (nx.path_graph(9), nx.relabel_nodes(nx.path_graph(9), {0: 8, 8: 0})),
 ]
 

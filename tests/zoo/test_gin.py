@@ -61,17 +61,6 @@ def test_other_normalisations_know_no_batch_but_the_number_of_neighbours(norm):
     assert not torch.allclose(h[0], h[1])
 
 
-def test_merged_twins_are_refused():
-    from lgan.graph import GraphUnion
-
-    union = GraphUnion.build(
-        torch.zeros(3, dtype=torch.long), torch.tensor([[0, 0, 1], [1, 2, 2]]), torch.tensor([0]),
-        torch.tensor([0, 3]), num_features=1, num_classes=1,
-    )  # fmt: skip
-    with pytest.raises(ValueError, match=r"twins are merged.*`compress=False`"):
-        GIN(1, 4, 2)(everything(union))
-
-
 def _labelled(graph: nx.Graph, labels: str) -> Data:
     x = torch.eye(4)[["abxy".index(label) for label in labels]].double()
     return Data(x=x, edge_index=to_undirected(torch.tensor(list(graph.edges)).T))

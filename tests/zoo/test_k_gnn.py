@@ -6,12 +6,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from labelled_graphs import named_pair
 from lgan import wl
 from lgan.graph.named import named_graph
 from lgan.zoo import GIN
+from lgan.zoo.incidences import adjacency_rows
 from lgan.zoo.k_gnn import KGNN, lift_sets, sets_per_graph
-from lgan.zoo.k_sets import PAIR_NODES, PAIRS, TRIPLE_PAIRS, TRIPLES, k_sets
-from lifted import everything, one_graph, union_of
+from lgan.zoo.k_sets import PAIRS, TRIPLES, k_sets
+from lifted import everything, node_sets, one_graph, union_of
 
 CHANNELS, CLASSES = 3, 4
 
@@ -21,14 +23,9 @@ pytestmark = pytest.mark.usefixtures("float64")
 
 def _types(union) -> dict[frozenset[int], int]:
     """The isomorphism types of all sets of a data set, which other tests look at."""
-    cells = union.cells
-    pairs = [frozenset(two) for two in cells[PAIR_NODES]["lower"].view(-1, 2).tolist()]
-    triples = [
-        frozenset().union(*(pairs[p] for p in three))
-        for three in cells[TRIPLE_PAIRS]["lower"].view(-1, 3).tolist()
-    ]
-    kinds = cells[PAIRS]["type"].tolist() + cells[TRIPLES]["type"].tolist()
-    return dict(zip(pairs + triples, kinds, strict=True))
+    pairs, triples = node_sets(union)
+    kinds = [union.cells[name]["type"].tolist() for name in (PAIRS, TRIPLES)]
+    return dict(zip(pairs + triples, kinds[0] + kinds[1], strict=True))
 
 
 def _slow(model: KGNN, graph: nx.Graph, x: Tensor, types: dict[frozenset[int], int]) -> Tensor:
@@ -97,24 +94,18 @@ def test_layer_on_a_path_by_hand():
         torch.nn.init.constant_(weight, value)
     x = torch.tensor([[1.0], [10.0], [100.0]])
     union = union_of([nx.path_graph(3)], x, lift=k_sets())
-    from lgan.zoo.incidences import adjacency_rows
-
     near = adjacency_rows(everything(union).cells["node_neighbours"], 3)
     assert conv(x, near).flatten().tolist() == [12.5, 121.5, 210.5]
     conv.aggregate = "mean"
     assert conv(x, near).flatten().tolist() == [12.5, 71.0, 210.5]
 
 
-def _pair(a: str, b: str) -> tuple[nx.Graph, nx.Graph]:
-    return named_graph(a), named_graph(b)
-
-
 PAIRS_OF_GRAPHS = [
-    _pair("hexagon", "two-triangles"),
-    _pair("prism", "k33"),
-    _pair("c8", "two-c4"),
-    _pair("decalin", "bicyclopentyl"),
-    _pair("rook4x4", "shrikhande"),
+    named_pair("hexagon", "two-triangles"),
+    named_pair("prism", "k33"),
+    named_pair("c8", "two-c4"),
+    named_pair("decalin", "bicyclopentyl"),
+    named_pair("rook4x4", "shrikhande"),
     (nx.path_graph(6), nx.relabel_nodes(nx.path_graph(6), {0: 5, 5: 0})),
 ]
 

@@ -24,17 +24,10 @@ from lgan.zoo.k_sets import (
     types_of_three,
     types_of_two,
 )
-from lifted import union_of
+from lifted import node_sets, union_of
 
 Set = frozenset[int]
 WAYS = [{}, {"touching": True}, {"connected": False}]
-
-
-def _sets(union: GraphUnion) -> tuple[list[Set], list[Set]]:
-    """The sets of two and of three nodes of a lifted data set, in their order."""
-    pairs = [frozenset(two) for two in union.cells[PAIR_NODES]["lower"].view(-1, 2).tolist()]
-    below = union.cells[TRIPLE_PAIRS]["lower"].view(-1, 3).tolist()
-    return pairs, [frozenset().union(*(pairs[p] for p in three)) for three in below]
 
 
 def _neighbours(union: GraphUnion, name: str, sets: list[Set]) -> set[tuple[Set, Set]]:
@@ -67,7 +60,7 @@ def _slow_neighbours(graph: nx.Graph, sets: list[Set], touching: bool) -> set[tu
 @given(graph=laws.graphs(max_nodes=7))
 def test_sets_and_neighbours_agree_with_their_definition(options, graph):
     union = union_of([graph], lift=k_sets(**options))
-    pairs, triples = _sets(union)
+    pairs, triples = node_sets(union)
     slow = _slow_sets(graph, 3, options.get("connected", True))
     assert pairs == _slow_sets(graph, 2, False)
     assert sorted(map(sorted, triples)) == sorted(map(sorted, slow))
@@ -113,7 +106,7 @@ def test_types_are_equal_exactly_if_the_labelled_sets_are_isomorphic(graph, draw
     labels = st.lists(st.integers(0, 2), min_size=len(graph), max_size=len(graph))
     label = draw.draw(labels)
     union = union_of([graph], torch.tensor(label), channels=3, lift=k_sets(connected=False))
-    for name, sets in zip((PAIRS, TRIPLES), _sets(union), strict=True):
+    for name, sets in zip((PAIRS, TRIPLES), node_sets(union), strict=True):
         kind = union.cells[name]["type"].tolist()
         for (i, s), (j, t) in combinations(enumerate(sets), 2):
             assert (kind[i] == kind[j]) == _isomorphic(graph, label, s, t), f"{s} {t}"
@@ -150,7 +143,7 @@ def test_triangle_by_hand():
 def test_square_with_a_chord_by_hand():
     graph = nx.from_edgelist([(0, 1), (1, 2), (2, 3), (0, 3), (0, 2)])
     union = union_of([graph], lift=k_sets())
-    pairs, triples = _sets(union)
+    pairs, triples = node_sets(union)
     assert [sorted(p) for p in pairs] == [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
     assert union.cells[PAIRS]["type"].tolist() == [1, 1, 1, 1, 0, 1]
     assert [sorted(t) for t in triples] == [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]]

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from labelled_graphs import named_pair
 from lgan.zoo.graph_kernels import propagation, shortest_path
+from lgan.zoo.graph_kernels.gram import normalised
 
 grakel = pytest.importorskip("grakel")
 
@@ -24,10 +26,8 @@ def test_shortest_paths_of_path_and_triangle_by_hand(raw_of):
 
 def test_shortest_paths_agree_with_grakel(raw_of, labelled, as_grakel):
     expected = grakel.ShortestPath(normalize=False).fit_transform(as_grakel)
-    length = np.sqrt(expected.diagonal())
-    length[length == 0] = 1  # graphs without edges
     ours = shortest_path(*raw_of(labelled)).matrices[0]
-    np.testing.assert_allclose(ours, expected / np.outer(length, length), atol=1e-12)
+    np.testing.assert_allclose(ours, normalised(expected), atol=1e-12)
 
 
 def test_with_labels_of_edges_shortest_paths_have_those_on_the_way(labelled, bonded):
@@ -42,10 +42,8 @@ def test_with_labels_of_edges_shortest_paths_have_those_on_the_way(labelled, bon
                 count[graph.nodes[u]["label"], tuple(least), graph.nodes[v]["label"]] += 1
         counts.append(count)
     gram = np.array([[sum(n * b[k] for k, n in a.items()) for b in counts] for a in counts])
-    length = np.sqrt(gram.diagonal())
-    length[length == 0] = 1  # graphs without edges
     ours = shortest_path(raw, labels, edge_labels=edge_labels).matrices[0]
-    np.testing.assert_allclose(ours, gram / np.outer(length, length), atol=1e-12)
+    np.testing.assert_allclose(ours, normalised(gram), atol=1e-12)
     assert not np.allclose(ours, shortest_path(raw, labels).matrices[0])
 
 
@@ -57,9 +55,8 @@ def test_one_label_for_all_edges_changes_no_shortest_path(raw_of, labelled):
 
 
 def test_shortest_paths_separate_a_hexagon_from_two_triangles(raw_of):
-    triangles = nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
     # Ordered pairs at distance 1, 2, 3: (12, 12, 6) and (12, 0, 0).
-    matrix = shortest_path(*raw_of([nx.cycle_graph(6), triangles])).matrices[0]
+    matrix = shortest_path(*raw_of(named_pair("hexagon", "two-triangles"))).matrices[0]
     np.testing.assert_allclose(matrix[0, 1], 12 / np.sqrt(324))
 
 
@@ -82,8 +79,7 @@ def test_propagation_agrees_with_grakel_at_every_step(raw_of, labelled, as_grake
 
 
 def test_propagation_merges_a_hexagon_and_two_triangles(raw_of):
-    triangles = nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
-    matrices = propagation(*raw_of([nx.cycle_graph(6), triangles])).matrices
+    matrices = propagation(*raw_of(named_pair("hexagon", "two-triangles"))).matrices
     np.testing.assert_allclose(matrices, np.ones((6, 2, 2)), rtol=1e-14)
 
 

@@ -7,8 +7,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from labelled_graphs import named_pair
 from lgan import wl
-from lgan.graph.named import named_graph
 from lgan.zoo.graph_kernels import local_two_wl
 
 MODULE = import_module("lgan.zoo.graph_kernels.local_two_wl")
@@ -95,25 +95,23 @@ def test_stands_between_1_wl_and_2_fwl(raw_of, plus):
 
 
 def test_separates_a_hexagon_from_two_triangles_in_one_round(raw_of):
-    triangles = nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
-    assert not _separates(raw_of, nx.cycle_graph(6), triangles, rounds=0)
-    assert _separates(raw_of, nx.cycle_graph(6), triangles, rounds=1)
+    pair = named_pair("hexagon", "two-triangles")
+    assert not _separates(raw_of, *pair, rounds=0)
+    assert _separates(raw_of, *pair, rounds=1)
 
 
 @pytest.mark.parametrize(
-    ("a", "b"), [("octagon", "two-squares"), ("cube", "wagner"), ("decalin", "bicyclopentyl")]
+    "names", [("c8", "two-c4"), ("cube", "wagner"), ("decalin", "bicyclopentyl")]
 )
-def test_separates_what_lgan_does_not(raw_of, a, b):
-    pair = [nx.cycle_graph(8), nx.disjoint_union(nx.cycle_graph(4), nx.cycle_graph(4))]
-    if a != "octagon":
-        pair = [named_graph(a), named_graph(b)]
+def test_separates_what_lgan_does_not(raw_of, names):
+    pair = named_pair(*names)
     assert not wl.distinguishes(*pair, test="lgan-res")
     assert _separates(raw_of, *pair)
 
 
 @pytest.mark.parametrize("plus", [False, True])
 def test_merges_strongly_regular_graphs_as_2_fwl_does(raw_of, plus):
-    pair = [named_graph("rook4x4"), named_graph("shrikhande")]
+    pair = named_pair("rook4x4", "shrikhande")
     assert not wl.distinguishes(*pair, test="2-fwl")
     assert not _separates(raw_of, *pair, plus=plus)
 
