@@ -70,22 +70,18 @@ def receptive_fields(options: Mapping[str, Any]) -> Lift:
         refuse_merged_twins(union.lines.multiplicity, "Receptive fields")
         refuse(union.name, union.lines.pair_index, union.node_ptr)
         width = int(given or _width(union.original_nodes, union.num_graphs))
-        return {FAMILY: _fields(union, width, size, progress)}
+        neighbours = adjacency_matrix(union.lines.pair_index, union.lines.num_nodes)
+        features = union.features
+        category = None if features.is_floating_point() else features.numpy()
+        colour = node_order(neighbours, category)
+        progress(0.3)
+        field = _all_fields(neighbours, colour, size, lambda part: progress(0.3 + 0.6 * part))
+        kept = _sequence(field, colour, union.node_ptr.numpy(), width)
+        progress(1.0)
+        ptr = torch.arange(union.num_graphs + 1) * width
+        return {FAMILY: Cells(ptr, {"nodes": torch.from_numpy(field[kept])}, {"nodes": NODES})}
 
     return Lift(f"receptive fields {given or 'mean'} x {size}", apply, refuse)
-
-
-def _fields(union: GraphUnion, width: int, size: int, progress: Callable[[float], None]) -> Cells:
-    neighbours = adjacency_matrix(union.lines.pair_index, union.lines.num_nodes)
-    features = union.features
-    category = None if features.is_floating_point() else features.numpy()
-    colour = node_order(neighbours, category)
-    progress(0.3)
-    field = _all_fields(neighbours, colour, size, lambda part: progress(0.3 + 0.6 * part))
-    kept = _sequence(field, colour, union.node_ptr.numpy(), width)
-    progress(1.0)
-    cells = torch.arange(union.num_graphs + 1) * width
-    return Cells(cells, {"nodes": torch.from_numpy(field[kept])}, {"nodes": NODES})
 
 
 def _all_fields(
