@@ -161,6 +161,4 @@ def _is_default(run: Run) -> bool:
     return all(run.settings[key] == value for key, value in wanted.items() if key in run.settings)
 
 
-@cache
-def _default(model: str, dataset: str, pair_code: str | None) -> dict[str, Any]:
-    return default_settings(model, dataset, pair_code)
+_default = cache(default_settings)

@@ -169,10 +169,11 @@ def _graphs(trainer: _Trainer) -> tuple[list[Panel], dict[str, Any]]:
     chosen = raw.select(held_out)
     scores = trained.explain(chosen, TRIANGLES)
     found = {int(g): s for g, s in zip(held_out, scores, strict=True)}
+    pair = _union(raw.select([smallest, smallest + 1]), "constant", 1)
     about = {
         **trained.about,
         "triangle_edges_on_top": _on_top(chosen, scores),
-        "told_apart_by": _told_apart_by(raw.select([smallest, smallest + 1])),
+        "told_apart_by": {t: refine(pair, test=t).separates(0, 1) for t in SHOWN_TESTS},
     }
     items = []
     for graph, title in ((smallest, "(a) G′: no triangle"), (smallest + 1, "(b) H′: triangles")):
@@ -224,12 +225,6 @@ def _on_top(raw: RawGraphs, scores: list[Attribution]) -> float:
             best = torch.argsort(found.undirected()[1], descending=True)[: int(truth.sum())]
             shares.append(float(truth[best].float().mean()))
     return sum(shares) / len(shares)
-
-
-def _told_apart_by(pair: RawGraphs) -> dict[str, bool]:
-    """Which tests separate two graphs."""
-    union = _union(pair, "constant", 1)
-    return {test: bool(refine(union, test=test).separates(0, 1)) for test in SHOWN_TESTS}
 
 
 def _union(raw: RawGraphs, features: str, num_features: int, pair_code: str = "none") -> GraphUnion:

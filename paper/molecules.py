@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,8 @@ def run(
         processes: Models of peers at a time, each with one thread.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
-    done = {_key(row) for row in records(output.parent)}
+    key = itemgetter("dataset", "split", "model", "members")
+    done = {key(row) for row in records(output.parent)}
     cells = [
         (name, split, model, count)
         for name in sets
@@ -162,10 +164,6 @@ def _row(folder: Path, cell: Cell, seeds: list[int], ran: dict[str, Any]) -> dic
             "command": typed_command(),
         },
     }  # fmt: skip
-
-
-def _key(row: dict[str, Any]) -> Cell:
-    return row["dataset"], row["split"], row["model"], row["members"]
 
 
 def main() -> None:

@@ -237,12 +237,13 @@ def run(
 ) -> None:
     """Train what is not in the records yet and add a line for each."""
     output.parent.mkdir(parents=True, exist_ok=True)
-    asked = {(name, choice, members, seed) for name in sets for choice in choices}
-    done = {_key(row) for row in records(output.parent)}
+    done = {
+        (row["set"], row["choice"], row["members"], row["seed"]) for row in records(output.parent)
+    }
     place = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     for choice in choices:
         for name in sets:
-            if (name, choice, members, seed) in asked - done:
+            if (name, choice, members, seed) not in done:
                 row = _measure(folder, name, choice, members, seed, place)
                 if row is None:
                     print(name, choice, "is not prepared", flush=True)
@@ -256,10 +257,6 @@ def records(folder: Path = RECORDS) -> Iterator[dict[str, Any]]:
     """All rows that were measured; those of the first round do not tell their members."""
     for path in sorted(folder.glob("*.jsonl")):
         yield from ({"members": 2, **row} for row in json_lines(path))
-
-
-def _key(row: dict[str, Any]) -> tuple[str, str, int, int]:
-    return row["set"], row["choice"], row["members"], row["seed"]
 
 
 def _measure(

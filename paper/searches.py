@@ -89,16 +89,12 @@ def _text(search: Search | None, model: str, dataset: str, runs: Sequence[Run]) 
         return "not searched"
     seeds = f"×{search.seeds}, " if search.seeds > 1 else ""
     best = f"{100 * search.value:.1f} ({seeds}of {search.trials})"
+    # Early records leave out what nobody gave.
     mine = [
         run
         for run in runs
         if (run.model, run.dataset) == (model, dataset)
-        and any(run.settings.items() >= _stated(won, run).items() for won in search.tied)
+        and any(all(run.settings.get(k, v) == v for k, v in won.items()) for won in search.tied)
     ]
     anew = measure(chosen_group(mine, published_folds=True), "gin")
     return best if anew is None else f"{best} → {anew.mean:.1f} ×{anew.seeds}"
-
-
-def _stated(settings: dict[str, Any], run: Run) -> dict[str, Any]:
-    """The settings that a record names; early records leave out what nobody gave."""
-    return {key: value for key, value in settings.items() if key in run.settings}

@@ -2,7 +2,7 @@
 
 from lgan.data.encoder import STRUCTURAL
 from lgan.zoo import MODELS, KernelSpec
-from paper.cells import Cell
+from paper.cells import NOT_RUN
 from paper.classification import OPTIMISM, SHORT, Classification
 from paper.published import ACCURACY, SETS
 from paper.records import Run
@@ -21,14 +21,15 @@ def summary_grid(table: Classification) -> Grid:
     rows = []
     for name in SETS:
         paper = max(ACCURACY[row][name].mean for row in ("lgan", "lgan-res"))
+        best = table.best_lgan(name, "gin")
         scores = [(cell.mean, row) for row in kernels if (cell := table.cell(row, name, "fair"))]
         rows.append([
             SHORT.get(name, name),
-            _best(table, name, "gin"),
+            NOT_RUN if best is None else f"{table.cell(best, name, 'gin')} ({best})",
             f"{paper:.1f}",
-            _text(table.cell("gin", name, "gin")),
-            _text(table.cell(DEFAULT, name, "bagged")),
-            _text(table.cell("gin (default recipe)", name, "bagged")),
+            str(table.cell("gin", name, "gin") or NOT_RUN),
+            str(table.cell(DEFAULT, name, "bagged") or NOT_RUN),
+            str(table.cell("gin (default recipe)", name, "bagged") or NOT_RUN),
             "{:.1f} ({})".format(*max(scores)) if scores else "not done",
         ])  # fmt: skip
     notes = [
@@ -50,12 +51,3 @@ def summary_grid(table: Classification) -> Grid:
 def _before_codes(run: Run) -> bool:
     told = run.settings.get("features") not in STRUCTURAL
     return run.row == DEFAULT and not told and run.settings.get("pair_code") == "none"
-
-
-def _best(table: Classification, dataset: str, rule: str) -> str:
-    row = table.best_lgan(dataset, rule)
-    return "not run" if row is None else f"{_text(table.cell(row, dataset, rule))} ({row})"
-
-
-def _text(cell: Cell | None) -> str:
-    return "not run" if cell is None else str(cell)

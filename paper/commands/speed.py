@@ -73,13 +73,9 @@ def _brief(machine: str, records: list[Record]) -> Grid:
                 found.setdefault(key, []).append(row)
     rows = []
     for (benchmark, peer, _), some in found.items():
-        told = list(dict.fromkeys(_figures(some)))
+        ranked = sorted(some, key=lambda row: row.figure or 0.0)
+        ends = (ranked[0], ranked[-1])
+        told = dict.fromkeys(row.bar.text(row.figure) for row in ends if row.bar and row.figure)
         held = sum(bool(row.holds) for row in some)
         rows.append([benchmark, peer, " to ".join(told), f"{held} of {len(some)}"])
     return Grid(f"Speed on {machine}", ["benchmark", "peer", "result", "bars held"], rows, NOTES)
-
-
-def _figures(rows: list[Row]) -> list[str]:
-    """The least and the greatest figure."""
-    ranked = sorted(rows, key=lambda row: row.figure or 0.0)
-    return [row.bar.text(row.figure) for row in (ranked[0], ranked[-1]) if row.bar and row.figure]
