@@ -42,7 +42,6 @@ class Run:
         inner_share: The same where an inner hold-out is left out of the training too.
         results: Accuracy of every fold by rule, from 0 to 1.
         environment: Versions, machine, time.
-        seconds: Time of the training.
         compress: Whether twins were merged.
         members: Models of a fold that the rule ``bagged`` averages; 0 where there are none.
     """
@@ -57,7 +56,6 @@ class Run:
     inner_share: float
     results: dict[str, tuple[float, ...]]
     environment: dict[str, Any]
-    seconds: float
     compress: bool = True
     members: int = 0
 
@@ -154,7 +152,6 @@ def _read(path: Path) -> Run:
             ),
             results={rule: tuple(read["folds"]) for rule, read in plain["results"].items()},
             environment=info.get("environment", {}),
-            seconds=sum(plain["seconds"]),
             compress=bool(model.get("compress", True)),
             members=int(plain.get("bagged_members", 0)),
         )

@@ -10,17 +10,11 @@ from paper.records import GIN_FOLDS, default_settings, fold_key, read_runs, row_
 def test_a_record_is_read_as_far_as_a_table_needs(record, folder):
     path = record("a", [4, 3, 2, 4, 4], inner=True, seed=7, dropout=0.5)
     [run] = read_runs(folder)
-    assert (run.path, run.model, run.row, run.dataset, run.seed) == (
-        path,
-        "lgan",
-        "lgan",
-        "MUTAG",
-        7,
-    )
+    assert (run.path, run.model, run.row) == (path, "lgan", "lgan")
+    assert (run.dataset, run.seed) == ("MUTAG", 7)
     assert run.results["gin"] == (1.0, 0.75, 0.5, 1.0, 1.0)
     assert run.results["fair"] == (0.75, 0.5, 0.25, 0.75, 0.75)
     assert run.test_share == pytest.approx(4 / 16)
-    assert run.seconds == 2.0
     assert run.settings["dropout"] == 0.5
     assert "seed" not in run.settings
 
