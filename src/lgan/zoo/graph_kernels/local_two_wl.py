@@ -1,6 +1,7 @@
 """The kernels of the local 2-WL: ordered pairs of nodes that look along edges only."""
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from lgan.data.raw import RawGraphs
@@ -52,13 +53,11 @@ def local_two_wl(
             graph of ``n`` classes of true twins with ``m`` edges between them, or are more
             than ``2^26``.
     """
-    from lgan.zoo.graph_kernels.local_two_wl_numba import EQUAL, pairs_of_classes, seen_pairs
-
     initial = intern_integers(check_labels(labels, raw.num_nodes))
     # With `plus`, what a pair sees of itself would tell more than its colour does: a pair may
     # then not be among those it sees, and with twins merged it is.
     graphs = TwinGraphs.of(raw, initial, merged=not plus)
-    size, classes = graphs.size, np.diff(graphs.ptr)
+    classes = np.diff(graphs.ptr)
     degrees = np.concatenate([[0], np.cumsum(graphs.degree)])
     # When the first node is replaced, the pairs themselves among them: Σ n · (2m + n).
     entries, number = int(classes @ np.diff(degrees[graphs.ptr])), int((classes**2).sum())
@@ -68,22 +67,7 @@ def local_two_wl(
             f"pairs for {raw.name}, the limit is {LARGEST:,} of {LARGEST // 8:,}. Choose 'wl' or "
             "'2-wl', or a smaller set."
         )
-    # Pairs that twins can be exchanged for are one: for classes a ≠ b there is (a, b), for a class
-    # a pair of a node with itself and, where it has two, one of different nodes, at `twins`.
-    several = size > 1
-    before = np.concatenate([[0], np.cumsum(several)])  # classes of several nodes
-    ptr = np.concatenate([[0], np.cumsum(classes**2)]) + before[graphs.ptr]
-    last = np.repeat(ptr[1:] - before[graphs.ptr[1:]], classes)
-    twins = np.where(several, last + before[:-1], -1)
-    place = (graphs.ptr, ptr, twins, graphs.near.ptr, graphs.near.source)
-    first, second, kind, turned = pairs_of_classes(*place)  # where (v, u) is, for every (u, v)
-    # A pair (u, v) sees (w, v), w a neighbour of u or u itself: its colour is known anyway, and
-    # twins see the same with it.
-    near_ptr, near = seen_pairs(*place, first, second, not plus)
-    # How many nodes u stands for, given v.
-    alike = np.where(kind == EQUAL, 1, size[first] - 1)
-    weight = np.where(first == second, alike, size[first])
-    rows = Rows(near_ptr, near, weight)
+    types, rows, turned, second, number_of, ptr = _pairs(graphs, itself=not plus)
 
     def seen(colour: Colours) -> Colours:
         """What ``(u, v)`` sees when ``u`` is replaced."""
@@ -96,6 +80,34 @@ def local_two_wl(
         # Replacing v in (u, v) is replacing the first node of (v, u) with all pairs turned.
         return intern_tuples(colour, seen(colour), seen(colour[turned])[turned])
 
+    return refinement_grams(Colouring(types, step, ptr, weight=number_of), rounds, progress)
+
+
+def _pairs(
+    graphs: TwinGraphs, *, itself: bool
+) -> tuple[Colours, Rows, Colours, Colours, Colours, NDArray[np.int64]]:
+    """All ordered pairs ``(u, v)`` of nodes, where pairs that twins can be exchanged for are one:
+    for classes ``a ≠ b`` there is ``(a, b)``, for a class a pair of a node with itself and, where
+    it has two, one of different nodes.
+
+    Returns:
+        For every pair its isomorphism type; the pairs ``(w, v)`` it sees, ``w`` a neighbour of
+        ``u`` or, where ``itself``, ``u``: its colour is known anyway, and twins see the same with
+        it; the pair ``(v, u)``; the class of ``v``; and how many pairs of nodes it stands for.
+        Then where the pairs of each graph begin.
+    """
+    from lgan.zoo.graph_kernels.local_two_wl_numba import EQUAL, pairs_of_classes, seen_pairs
+
+    size, classes, several = graphs.size, np.diff(graphs.ptr), graphs.size > 1
+    before = np.concatenate([[0], np.cumsum(several)])  # classes of several nodes
+    ptr = np.concatenate([[0], np.cumsum(classes**2)]) + before[graphs.ptr]
+    last = np.repeat(ptr[1:] - before[graphs.ptr[1:]], classes)
+    twins = np.where(several, last + before[:-1], -1)
+    place = (graphs.ptr, ptr, twins, graphs.near.ptr, graphs.near.source)
+    first, second, kind, turned = pairs_of_classes(*place)
+    near_ptr, near = seen_pairs(*place, first, second, itself)
+    # How many nodes u stands for, given v.
+    alike = np.where(kind == EQUAL, 1, size[first] - 1)
+    weight = np.where(first == second, alike, size[first])
     types = intern_tuples(graphs.labels[first], graphs.labels[second], kind)
-    colouring = Colouring(types, step, ptr, weight=weight * size[second])
-    return refinement_grams(colouring, rounds, progress)
+    return types, Rows(near_ptr, near, weight), turned, second, weight * size[second], ptr

@@ -65,15 +65,19 @@ def two_wl(
     start = np.concatenate([[0], np.cumsum(after)])
     first = np.repeat(np.arange(raw.num_nodes, dtype=np.int32), after)
     second = (first + 1 + np.arange(number) - start[first]).astype(np.int32)
-    adjacent = np.zeros(number, np.int64)
-    u, v = raw.pair_index.numpy()
-    adjacent[start[u] + v - u - 1] = 1
-    ids = np.arange(number, dtype=np.int32)
-    of_node = Rows.grouped(np.concatenate([first, second]), np.tile(ids, 2), raw.num_nodes)
+    ids = np.tile(np.arange(number, dtype=np.int32), 2)
+    of_node = Rows.grouped(np.concatenate([first, second]), ids, raw.num_nodes)
+    del ids  # there may be many
 
     def unordered(colour: Colours) -> tuple[Colours, Colours]:
         a, b = colour[first], colour[second]
         return np.minimum(a, b), np.maximum(a, b)
+
+    def types() -> Colours:
+        adjacent = np.zeros(number, np.int64)
+        u, v = raw.pair_index.numpy()
+        adjacent[start[u] + v - u - 1] = 1
+        return intern_tuples(*unordered(initial), adjacent)
 
     def step(colour: Colours) -> Colours:
         both = intern_tuples(*unordered(intern_multisets(of_node, colour)))
@@ -83,8 +87,7 @@ def two_wl(
         seen = colour_counts(colour[of_node.source], of_node.ptr)  # by every node
         return intern_tuples(colour, _unions(seen, first[example], second[example])[both])
 
-    types = intern_tuples(*unordered(initial), adjacent)
-    return refinement_grams(Colouring(types, step, start[node_ptr]), rounds, progress)
+    return refinement_grams(Colouring(types(), step, start[node_ptr]), rounds, progress)
 
 
 def _unions(seen: csr_array, u: NDArray[np.int32], v: NDArray[np.int32]) -> Colours:
