@@ -78,7 +78,8 @@ def local_two_wl(
 
     def step(colour: Colours) -> Colours:
         # Replacing v in (u, v) is replacing the first node of (v, u) with all pairs turned.
-        return intern_tuples(colour, seen(colour), seen(colour[turned])[turned])
+        other = seen(colour[turned])[turned]
+        return intern_tuples(colour, seen(colour), other)
 
     return refinement_grams(Colouring(types, step, ptr, weight=number_of), rounds, progress)
 
@@ -107,7 +108,7 @@ def _pairs(
     first, second, kind, turned = pairs_of_classes(*place)
     near_ptr, near = seen_pairs(*place, first, second, itself)
     # How many nodes u stands for, given v.
-    alike = np.where(kind == EQUAL, 1, size[first] - 1)
-    weight = np.where(first == second, alike, size[first])
+    same = first == second
+    weight = np.where(same, np.where(kind == EQUAL, 1, size[first] - 1), size[first])
     types = intern_tuples(graphs.labels[first], graphs.labels[second], kind)
     return types, Rows(near_ptr, near, weight), turned, second, weight * size[second], ptr
