@@ -129,6 +129,8 @@ def test_bad_usage_is_told_and_writes_nothing(command, arguments, message, lgan,
         (["--splits", "nowhere"], "'--splits'"),
         (["--folds", 5, "--splits", "."], "`--folds` draws folds and"),
         (["--seeds", 2, "--model", "wl"], "`--seeds` is for networks: wl has no initial weights"),
+        (["--epochs", 5, "--model", "wl"], "`--epochs` is for networks: wl takes no steps"),
+        (["--batch-size", 8, "--model", "wl"], "`--batch-size` is for networks: wl takes no steps"),
         (["--seeds", 0], "'--seeds'"),
         pytest.param(
             ["--device", "cuda"],

@@ -80,6 +80,8 @@ def read_source(
     """A source in the form the network reads, with a progress bar, and what was understood."""
     from lgan.experiment import ReadSource
 
+    if "rdkit2d" in settings.graph_features:
+        note("RDKit's descriptors take tens of milliseconds a molecule")
     with reading_progress(Path(source).name) as progress:
         found = ReadSource.of(
             settings, source, reading, device=device, progress=progress, window=window

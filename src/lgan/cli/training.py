@@ -103,6 +103,10 @@ def cv(
                 f"`--bagged` is for networks: {model} chooses inside the training part as it is. "
                 "Leave it out, and read the rule fair."
             )
+        for setting in ("epochs", "iterations", "batch_size", "hidden", "lr", "class_weight"):
+            if getattr(network, setting) is not None:
+                option = f"`--{setting.replace('_', '-')}`"
+                raise typer.BadParameter(f"{option} is for networks: {model} takes no steps.")
         if metric not in (None, "accuracy"):
             raise typer.BadParameter(f"{model} is measured by its accuracy, not by {metric}.")
         results = [_fit_kernel(settings, source, reading, folder, how, folds, overwrite=overwrite)]
