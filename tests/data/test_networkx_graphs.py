@@ -1,11 +1,14 @@
 import re
+from collections.abc import Callable
+from typing import Any
 
 import networkx as nx
+import numpy as np
 import pytest
 import torch
 from torch_geometric.data import Data
 
-from lgan.data import load, load_raw
+from lgan.data import Encoder, RawGraphs, load, load_raw
 from lgan.data.networkx_graphs import from_networkx
 from lgan.data.pyg import from_pyg
 
@@ -33,6 +36,23 @@ def test_attributes_become_features_and_targets(graphs: list[nx.Graph]) -> None:
     assert raw.nodes.numbers[:, 0].tolist() == [0.5, 0.5, 0.5, 1.5, 1.5]
     assert raw.pairs.categories[:, 0].tolist() == [0, 0, 1, 1]
     assert raw.targets == {"target": ["ring", "chain"]}
+
+
+@pytest.mark.parametrize("made", [float, np.float32], ids=["float", "numpy"])
+def test_a_float_is_a_quantity_and_an_integer_a_category_whichever_was_trained_on(made) -> None:
+    def weighted(kind: Callable[[int], Any]) -> RawGraphs:
+        graph = nx.cycle_graph(5)
+        for u, v in graph.edges:
+            graph.edges[u, v]["weight"] = kind(u % 3 + 1)
+        return from_networkx([graph])
+
+    quantity, category = weighted(made), weighted(int)
+    assert (quantity.pairs.names, quantity.pairs.number_names) == ((), ("weight",))
+    assert (category.pairs.names, category.pairs.number_names) == (("weight",), ())
+    for trained_on in (quantity, category):  # a new graph is read as those before
+        encoder = Encoder.fit(trained_on)
+        tables = [encoder.encode(raw).lines.pair_attr for raw in (quantity, category)]
+        assert torch.equal(*tables)
 
 
 def test_only_named_attributes_are_read(graphs: list[nx.Graph]) -> None:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 TARGET = "target"  # the attribute of a graph that is predicted unless others are named
-# Up to so many different whole numbers are categories rather than a quantity.
+# Up to so many different integers are categories rather than a quantity.
 MOST_NUMBERED = 64
 
 
@@ -189,8 +189,9 @@ def _columns(rows: list[Mapping[str, Any]], names: list[str], of: str) -> Column
 def _attribute_columns(values: dict[str, list[Any]], length: int, of: str) -> Columns:
     """Attributes of nodes or edges as named features.
 
-    Text, truth values and few different whole numbers are categories; other numbers stay numbers,
-    and lists of numbers become a column for each place. Messages say what the rows are ``of``.
+    Text, truth values and few different integers are categories; other numbers, ``3.0`` too, stay
+    numbers, and lists of numbers become a column for each place. Messages say what the rows are
+    ``of``.
     """
     categories: dict[str, Sequence[Any]] = {}
     numbers: dict[str, list[float]] = {}
@@ -202,7 +203,7 @@ def _attribute_columns(values: dict[str, list[Any]], length: int, of: str) -> Co
                     f"The attribute {part!r} of {of} must be numbers or text, got both. "
                     "Correct it, or leave it out."
                 )
-            whole = all(float(cell).is_integer() for cell in cells) if kinds == {"number"} else True
+            whole = all(isinstance(cell, Integral) for cell in cells)
             if kinds == {"number"} and not (whole and len(set(cells)) <= MOST_NUMBERED):
                 numbers[part] = [float(cell) for cell in cells]
             else:
