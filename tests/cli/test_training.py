@@ -129,8 +129,6 @@ def test_bad_usage_is_told_and_writes_nothing(command, arguments, message, lgan,
         (["--splits", "nowhere"], "'--splits'"),
         (["--folds", 5, "--splits", "."], "`--folds` draws folds and"),
         (["--seeds", 2, "--model", "wl"], "`--seeds` is for networks: wl has no initial weights"),
-        (["--epochs", 5, "--model", "wl"], "`--epochs` is for networks: wl takes no steps"),
-        (["--batch-size", 8, "--model", "wl"], "`--batch-size` is for networks: wl takes no steps"),
         (["--seeds", 0], "'--seeds'"),
         pytest.param(
             ["--device", "cuda"],
@@ -261,6 +259,12 @@ def test_without_a_terminal_lines_tell_what_a_kernel_does(lgan, monkeypatch):
     monkeypatch.setattr("lgan.cli.screen.QUIET", 0.0)
     ran = lgan("cv", "triangles", "--model", "wl", "--folds", 3, "--output", "out")
     assert "fitting wl: 100%" in ran.err.splitlines()
+
+
+def test_steps_of_a_kernel_are_said_to_change_nothing(lgan):
+    ran = lgan("cv", "triangles", "--model", "wl", "--folds", 3, "--batch-size", 8, "-o", "out")
+    assert ran.code == 0
+    assert "wl takes no steps: `--batch-size` changes nothing" in ran.err
 
 
 def test_without_a_terminal_a_long_step_is_named_when_it_begins(lgan):

@@ -105,8 +105,7 @@ def cv(
             )
         for setting in ("epochs", "iterations", "batch_size", "hidden", "lr", "class_weight"):
             if getattr(network, setting) is not None:
-                option = f"`--{setting.replace('_', '-')}`"
-                raise typer.BadParameter(f"{option} is for networks: {model} takes no steps.")
+                note(f"{model} takes no steps: `--{setting.replace('_', '-')}` changes nothing")
         if metric not in (None, "accuracy"):
             raise typer.BadParameter(f"{model} is measured by its accuracy, not by {metric}.")
         results = [_fit_kernel(settings, source, reading, folder, how, folds, overwrite=overwrite)]
