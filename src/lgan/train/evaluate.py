@@ -76,16 +76,18 @@ class HeldOut:
             self.groups = _same_graphs(self.held_out)
         self.places = [_places(group, self.held_out, self.device) for group in self.groups]
         self.pieces = [_pieces(union, _own(group.ids), CHUNK) for group in self.groups]
+        self.captured: CapturedCall | None = None
+        self.batches: list[list[GraphBatch]] = []
         # A data set that is not on the device did not fit there: its batches come and go.
         resident = union.device.type == self.device.type and not isinstance(union, ShardedUnion)
-        self.batches = [list(union.batches(ps)) for ps in self.pieces] if resident else []
-        self.stack: nn.Module | None = None
-        self.views: list[nn.Module] = []
-        self.captured: CapturedCall | None = None
-        self.little = captured is not None and load < CAPTURED
-        if captured is not None and self.little:
+        if captured is not None and load < CAPTURED:
+            self.captured = CapturedCall()
             room = captured.capacity(everything[None].cpu())
             self.batches = [[captured.batch(everything, room)]]
+        elif resident:
+            self.batches = [list(union.batches(pieces)) for pieces in self.pieces]
+        self.stack: nn.Module | None = None
+        self.views: list[nn.Module] = []
 
     @torch.no_grad()
     def outputs(self, model: nn.Module) -> list[Tensor]:
@@ -93,7 +95,7 @@ class HeldOut:
         if self.stack is not model:
             self.stack = model
             self.views = [model_view(model, group.index) for group in self.groups]
-            self.captured = CapturedCall() if self.little else None
+            self.captured = self.captured and CapturedCall()
         found = self._found() if self.captured is None else self.captured(self._found)
         # All outputs as one tensor: the host waits for the device once, not once a model.
         return list(torch.split(found.cpu(), [ids.numel() for ids in self.held_out]))
