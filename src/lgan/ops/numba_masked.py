@@ -7,10 +7,24 @@ import numpy as np
 
 from lgan.ops.jit import njit
 from lgan.ops.numba_rows import Array, add_row
-from lgan.ops.numba_sums import sent
 
 # Threads share out planes alone, each with all columns, so that sums may be reordered.
 FAST = {"nsz", "reassoc", "contract"}
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _sent(
+    au: Array, av: Array, table: Array, code: Array, k: int, p: int, first: int, floor: float,
+    z: Array,
+) -> None:  # fmt: skip
+    """What a pair sends; column ``first`` of plane ``k`` of the table is that of ``z[0]``."""
+    if code.size > 0:
+        shift = table[k, code[p], first : first + z.size]
+        for j in range(z.size):
+            z[j] = max(au[j] + av[j] + shift[j], floor)
+    else:
+        for j in range(z.size):
+            z[j] = max(au[j] + av[j], floor)
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)
@@ -38,12 +52,12 @@ def masked_sum_forward(
         own, plane = a[min(k, a.shape[0] - 1)], min(k, table.shape[0] - 1)
         for p in range(pairs.shape[1]):
             u, v = pairs[0, p], pairs[1, p]
-            sent(own[u, :width], own[v, :width], table, code, plane, p, 0, floor, z)
+            _sent(own[u, :width], own[v, :width], table, code, plane, p, 0, floor, z)
             add_row(out[k, u, :width], mask[k, p], z)
             add_row(out[k, v, :width], mask[k, p], z)
             if a.shape[2] == width or ptr[p] == ptr[p + 1]:
                 continue
-            sent(own[u, width:], own[v, width:], table, code, plane, p, width, floor, z)
+            _sent(own[u, width:], own[v, width:], table, code, plane, p, width, floor, z)
             for e in range(ptr[p], ptr[p + 1]):
                 add_row(out[k, opposite[e], width:], side_mask[k, e], z)
 
@@ -92,7 +106,7 @@ def masked_sum_backward(
         for p in range(pairs.shape[1]):
             u, v = pairs[0, p], pairs[1, p]
             row = code[p] if code.size > 0 else 0
-            sent(own[u, :width], own[v, :width], table, code, plane, p, 0, floor, z)
+            _sent(own[u, :width], own[v, :width], table, code, plane, p, 0, floor, z)
             gu, gv, m = grad[k, u, :width], grad[k, v, :width], mask[k, p]
             total = a.dtype.type(0)
             for j in range(width):
@@ -108,7 +122,7 @@ def masked_sum_backward(
                 continue
             if ptr[p] == ptr[p + 1]:
                 continue
-            sent(own[u, width:], own[v, width:], table, code, plane, p, width, floor, z)
+            _sent(own[u, width:], own[v, width:], table, code, plane, p, width, floor, z)
             g[:] = 0
             for e in range(ptr[p], ptr[p + 1]):
                 across, m = grad[k, opposite[e], width:], side_mask[k, e]
