@@ -32,7 +32,7 @@ SIGNATURES = {
     layer_forward: (*_LAYER, _F2, _FOUR, _FOUR, _REAL, _REAL, _SIX, _F3, *_RANGE),
     layer_tested: (*_LAYER, _FOUR, _FOUR, _REAL, _F3, *_RANGE),
     layer_backward: (
-        _F3, *_LAYER, _F2, types.UniTuple(_F2, 2), _SIX, _F3, types.UniTuple(_F3, 4),
+        _F3, *_LAYER, _F2, types.UniTuple(_F2, 2), _SIX, _F3,
         types.Tuple((_F3, _F3, _F2, _F3, _F2, _F3, _F3, _F3, _F2, _F3, _F3)), *_RANGE,
     ),
 }  # fmt: skip

@@ -203,8 +203,6 @@ class StackedLayer(torch.autograd.Function):
         to_norms = pair.new_empty((4, pair.size(0), result.size(-1)))  # scale and shift, twice
         more = weights.more
         to_more = pair.new_empty((0, 0, 0)) if more is None else more.new_empty(more.shape)
-        at_a, at_both = a.new_empty((2, *a.shape)).unbind()
-        at_hidden, at_normed = a.new_empty((2, *result.shape)).unbind()
         grads = (
             to_x, to_pair, to_bias, to_fuse, to_fuse_bias, to_residual, to_table, to_out,
             to_out_bias, to_norms, to_more,
@@ -215,7 +213,6 @@ class StackedLayer(torch.autograd.Function):
             _corners(settings), settings.incidence.arrays, settings.relu, settings.squash,
             NORMS[settings.norm], settings.node_weight.numpy(), (scale1, scale2),
             tuple(t.detach().numpy() for t in kept), statistics.numpy(),
-            tuple(t.numpy() for t in (at_a, at_both, at_hidden, at_normed)),
             tuple(t.numpy() for t in grads),
         )  # fmt: skip
         by_planes(lambda k0, k1: layer_backward(*arguments, k0, k1), a.size(0), 2 * a.numel())

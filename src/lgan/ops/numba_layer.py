@@ -222,14 +222,22 @@ def layer_tested(
 
 
 @njit(nogil=True, cache=True)
-def _weight_back(rows: Array, category: Array, grad: Array, to: Array, k: int) -> None:
+def _of_model(planes: Array, k: int) -> Array:
+    """What one model has of an array ``[K, …]``, or what all have in common ``[1, …]``, as an array
+    of one plane.
+    """
+    return planes[k : k + 1] if planes.shape[0] > 1 else planes
+
+
+@njit(nogil=True, cache=True)
+def _weight_back(rows: Array, category: Array, grad: Array, to: Array) -> None:
     if category.size > 0:
         for i in range(to.shape[1]):
             for j in range(to.shape[2]):
-                to[k, i, j] = 0
-        add_rows(category, grad, to, k, k + 1)
+                to[0, i, j] = 0
+        add_rows(category, grad, to, 0, 1)
     else:
-        inner_products(rows, grad, to, k, k + 1)
+        inner_products(rows, grad, to, 0, 1)
 
 
 @njit(nogil=True, cache=True)
@@ -245,18 +253,17 @@ def _norm_back(
     to_x: Array,
     to_scale: Array,
     to_shift: Array,
-    k: int,
 ) -> None:
     """Gradients of the normalisation of one model."""
     rows, width = x.shape[1], x.shape[2]
     if kind == BATCH:
         norm_backward(grad, x, y, node_weight, scale, mean, rstd, to_x, to_scale, to_shift,
-                      k, k + 1, 0, width)  # fmt: skip
+                      0, 1, 0, width)  # fmt: skip
     elif kind == LAYER:
-        layer_norm_backward(grad, x, y, scale, mean, rstd, to_x, k, k + 1, 0, rows)
-        layer_norm_sums(grad, x, y, mean, rstd, to_scale, to_shift, k, k + 1, 0, width)
+        layer_norm_backward(grad, x, y, scale, mean, rstd, to_x, 0, 1, 0, rows)
+        layer_norm_sums(grad, x, y, mean, rstd, to_scale, to_shift, 0, 1, 0, width)
     else:
-        clip_backward(grad[k], y[k], to_x[k])
+        clip_backward(grad[0], y[0], to_x[0])
 
 
 @njit(nogil=True, cache=True)
@@ -275,48 +282,58 @@ def layer_backward(
     scales: tuple[Array, Array],
     kept: tuple[Array, ...],
     stats: Array,
-    room: tuple[Array, ...],
     grads: tuple[Array, ...],
     k0: int,
     k1: int,
 ) -> None:
-    """Gradients of :func:`layer_forward`; ``room`` is for what flows between its parts."""
+    """Gradients of :func:`layer_forward`.
+
+    What flows between its parts takes the same place for all models, so that it stays in the cache.
+    """
     pair, _, fuse, fuse_bias, residual, table, out, out_bias, _ = weights
-    a, both, hidden, normed, last, result = kept
-    at_a, at_both, at_hidden, at_normed = room
     to_x, to_pair, to_bias, to_fuse, to_fuse_bias, to_residual, to_table, to_out = grads[:8]
     to_out_bias, to_norms, to_more = grads[8:]
-    width = out.shape[2]
+    nodes, width = kept[5].shape[1], kept[5].shape[2]
+    at_both = np.empty((1, nodes, kept[1].shape[2]), out.dtype)
+    at_a = np.empty_like(at_both)
+    at_hidden = np.empty((1, nodes, width), out.dtype)
+    at_normed = np.empty_like(at_hidden)
     for k in range(k0, k1):
+        a, both, hidden = (_of_model(kept[0], k), _of_model(kept[1], k), _of_model(kept[2], k))
+        normed, last, result = (_of_model(kept[3], k), _of_model(kept[4], k), _of_model(kept[5], k))
+        x, weight, own_out = _of_model(rows, k), _of_model(node_weight, k), _of_model(out, k)
         # `at_hidden` first holds the gradient at `last`, which has the same shape.
-        _norm_back(grad, last, result, kind, node_weight, scales[1], stats[2], stats[3], at_hidden,
-                   to_norms[2], to_norms[3], k)  # fmt: skip
-        inner_products(normed, at_hidden, to_out, k, k + 1)
+        _norm_back(_of_model(grad, k), last, result, kind, weight, _of_model(scales[1], k),
+                   _of_model(stats[2], k), _of_model(stats[3], k), at_hidden,
+                   _of_model(to_norms[2], k), _of_model(to_norms[3], k))  # fmt: skip
+        inner_products(normed, at_hidden, _of_model(to_out, k), 0, 1)
         if out_bias.size > 0:
-            column_sums(at_hidden, to_out_bias, k, k + 1)
-        turned_products(at_hidden, out, False, at_normed, k, k + 1)
-        _norm_back(at_normed, hidden, normed, kind, node_weight, scales[0], stats[0], stats[1],
-                   at_hidden, to_norms[0], to_norms[1], k)  # fmt: skip
+            column_sums(at_hidden, _of_model(to_out_bias, k), 0, 1)
+        turned_products(at_hidden, own_out, False, at_normed, 0, 1)
+        _norm_back(at_normed, hidden, normed, kind, weight, _of_model(scales[0], k),
+                   _of_model(stats[0], k), _of_model(stats[1], k), at_hidden,
+                   _of_model(to_norms[0], k), _of_model(to_norms[1], k))  # fmt: skip
         for i in range(corner.size):
-            row, there = to_more[k, i], at_hidden[k, corner[i]]
+            row, there = to_more[k, i], at_hidden[0, corner[i]]
             for j in range(row.size):
                 row[j] = there[j]
-        inner_products(both, at_hidden, to_fuse, k, k + 1)
+        inner_products(both, at_hidden, _of_model(to_fuse, k), 0, 1)
         if fuse_bias.size > 0:
-            column_sums(at_hidden, to_fuse_bias, k, k + 1)
-        turned_products(at_hidden, fuse, False, at_both, k, k + 1)
+            column_sums(at_hidden, _of_model(to_fuse_bias, k), 0, 1)
+        turned_products(at_hidden, _of_model(fuse, k), False, at_both, 0, 1)
         if squash:
-            _squash_back(both[k], at_both[k])
+            _squash_back(both[0], at_both[0])
         if relu or code.size > 0:
-            ego_sum_backward(at_both, a, table, code, structure, width, relu, at_a, to_table,
-                             k, k + 1, 0, width)  # fmt: skip
+            ego_sum_backward(at_both, a, _of_model(table, k), code, structure, width, relu, at_a,
+                             _of_model(to_table, k), 0, 1, 0, width)  # fmt: skip
         else:
-            linear_sum(at_both, structure, width, True, at_a, k, k + 1, 0, width)
-        _weight_back(rows, category, at_a, to_pair, k)
-        column_sums(at_a, to_bias, k, k + 1)
+            linear_sum(at_both, structure, width, True, at_a, 0, 1, 0, width)
+        _weight_back(x, category, at_a, _of_model(to_pair, k))
+        column_sums(at_a, _of_model(to_bias, k), 0, 1)
         if to_x.size > 0:
-            turned_products(at_a, pair, False, to_x, k, k + 1)
+            turned_products(at_a, _of_model(pair, k), False, _of_model(to_x, k), 0, 1)
         if residual.size > 0:
-            _weight_back(rows, category, at_hidden, to_residual, k)
+            _weight_back(x, category, at_hidden, _of_model(to_residual, k))
             if to_x.size > 0:
-                turned_products(at_hidden, residual, True, to_x, k, k + 1)
+                own = _of_model(residual, k)
+                turned_products(at_hidden, own, True, _of_model(to_x, k), 0, 1)
