@@ -13,7 +13,7 @@ from lgan.ops.dispatch import (
     stacked_product,
 )
 from lgan.ops.incidence import Incidence
-from lgan.ops.threads import at_most, model_threads
+from lgan.ops.threads import at_most, model_threads, side_by_side
 
 __all__ = [
     "Incidence",
@@ -28,5 +28,6 @@ __all__ = [
     "norm",
     "segment_max",
     "segment_sum",
+    "side_by_side",
     "stacked_product",
 ]

@@ -4,7 +4,7 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -113,6 +113,22 @@ def by_planes(loop: Callable[[int, int], None], planes: int, work: int) -> None:
     threads = (_threads.get() or 1) if work >= SMALL else 1
     cuts = [planes * i // threads for i in range(threads + 1)]
     _share_out(loop, [part for part in pairwise(cuts) if part[0] < part[1]], threads)
+
+
+def side_by_side(work: Callable[[int], None], number: int) -> None:
+    """Call ``work(0)`` … ``work(number - 1)`` in the threads of :func:`model_threads`, each of them
+    with one thread and without gradients.
+    """
+    threads = min(_threads.get() or 1, number)
+    contexts = [copy_context() for _ in range(threads)]
+
+    @torch.no_grad()
+    def some(first: int) -> None:
+        _threads.set(1)
+        for i in range(first, number, threads):
+            work(i)
+
+    _share_out(lambda t: contexts[t].run(some, t), [(t,) for t in range(threads)], threads)
 
 
 def in_threads(loop: Callable[..., None], planes: int, columns: int, work: int, *args: Any) -> None:

@@ -103,12 +103,20 @@ class HeldOut:
     def _found(self) -> Tensor:
         """The outputs of all models, one after another, where they are computed."""
         found: list[Tensor] = [torch.empty(0)] * len(self.held_out)
-        for i, (group, view) in enumerate(zip(self.groups, self.views, strict=True)):
+
+        def of_group(i: int) -> None:
+            group, view = self.groups[i], self.views[i]
             dtype = next((t.dtype for t in view.parameters()), torch.get_default_dtype())
             out = torch.cat([view(batch.typed(dtype)) for batch in self._cut(i)], -2)
             out = _gathered(out.view(-1, *out.shape[-2:]), group.ids.numel())
             for row, (k, place) in enumerate(self.places[i].items()):
                 found[k] = out[row, place]
+
+        if self.batches and together.workers() == 1:
+            ops.side_by_side(of_group, len(self.groups))
+        else:  # batches come from one reader, and processes answer in one order
+            for i in range(len(self.groups)):
+                of_group(i)
         return torch.cat(found)
 
     def _cut(self, group: int) -> Iterable[GraphBatch]:
