@@ -174,6 +174,28 @@ def test_rows_of_a_table_are_the_features_written_out():
     assert torch.equal(device.batch(ids, capacity).x, DeviceUnion(dense).batch(ids, capacity).x)
 
 
+def test_a_device_union_takes_the_graphs_of_another_that_fits():
+    smiles = ["CCO", "C1CC1", "c1ccccc1Br", "C#N", "CC(C)(C)C", "O"]
+    union = lgan.load(smiles * 5, targets={"y": [i / 7 for i in range(30)]})
+    parts = [union.select(torch.arange(a, b)) for a, b in ((0, 12), (12, 17), (17, 30))]
+    held = DeviceUnion(parts[0]).with_room(1.5)
+    for part in parts:
+        fresh, ids = DeviceUnion(part), torch.tensor([4, 0, 3])
+        assert held.has_room_for(fresh)
+        held.fill(fresh)
+        room = fresh.capacity(ids[None]).padded(1.2)
+        assert held.capacity(ids[None]) == fresh.capacity(ids[None])
+        filled = [torch.cat([ids, torch.tensor([end])]) for end in (held.filler, fresh.filler)]
+        ours, theirs = (each.batch(i, room) for each, i in zip((held, fresh), filled, strict=True))
+        for name in ("x", "y", "ptr"):
+            assert torch.equal(getattr(ours, name), getattr(theirs, name)), name
+        for name in (*FIELDS, "pair_table", "opposite_ptr"):
+            assert torch.equal(getattr(ours.lines, name), getattr(theirs.lines, name)), name
+        for name, rows in vars(ours.lines.by_node).items():
+            assert torch.equal(rows, getattr(theirs.lines.by_node, name)), name
+    assert not DeviceUnion(parts[1]).has_room_for(DeviceUnion(parts[0]))
+
+
 @pytest.mark.parametrize(
     ("x", "table", "message"),
     [

@@ -1,16 +1,36 @@
 """Graphs that do not fit into memory together, as training reads them."""
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 import torch
 from torch import Tensor
 
 from lgan.data.shards import Shards
 from lgan.graph import GraphBatch, GraphUnion
-from lgan.graph.segments import lengths_to_ptr
+from lgan.graph.segments import concat_ranges, lengths_to_ptr
 from lgan.task import Task
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Window(Generic[T]):
+    """Some batches and the shards that they need.
+
+    Attributes:
+        held: The graphs of these shards, as they are held.
+        graphs: Which graphs of the data set they are ``[W]``.
+        batches: The graphs of every batch.
+        places: The same by their places among those of the window.
+    """
+
+    held: T
+    graphs: Tensor
+    batches: list[Tensor]
+    places: list[Tensor]
 
 
 class ShardedUnion:
@@ -73,21 +93,37 @@ class ShardedUnion:
         Args:
             plan: The graphs of every batch.
         """
+        for window in self.windows(plan, lambda union: union):
+            for ids, place in zip(window.batches, window.places, strict=True):
+                yield replace(window.held.batch(place), ids=ids, _trusted=True)
+
+    def windows(
+        self, plan: Sequence[Tensor], held_as: Callable[[GraphUnion], T]
+    ) -> "Iterator[Window[T]]":
+        """The batches of every window; while it is used the next one is read.
+
+        Args:
+            plan: The graphs of every batch.
+            held_as: What becomes of the graphs of a window, called in the thread that reads.
+        """
         loads = self._loads(plan)
         with ThreadPoolExecutor(1, thread_name_prefix="shards") as reader:
-            coming = reader.submit(self._load, loads[0][0]) if loads else None
+
+            def read(place: int) -> "Future[T]":
+                return reader.submit(lambda: held_as(self._load(loads[place][0])))
+
+            coming = read(0) if loads else None
             for place, (shards, batches) in enumerate(loads):
                 assert coming is not None
-                union = coming.result()
+                held = coming.result()
                 if place + 1 < len(loads):
-                    coming = reader.submit(self._load, loads[place + 1][0])
-                shift = torch.zeros(len(self.shards), dtype=torch.int64)
+                    coming = read(place + 1)
+                starts = self.shards.graph_ptr[list(shards)]
                 sizes = torch.diff(self.shards.graph_ptr)[list(shards)]
-                shift[list(shards)] = lengths_to_ptr(sizes)[:-1]
-                shift -= self.shards.graph_ptr[:-1]
-                for ids in batches:
-                    batch = union.batch(ids + shift[self._shard_of(ids)])
-                    yield replace(batch, ids=ids, _trusted=True)
+                shift = torch.zeros(len(self.shards), dtype=torch.int64)
+                shift[list(shards)] = lengths_to_ptr(sizes)[:-1] - starts
+                places = [ids + shift[self._shard_of(ids)] for ids in batches]
+                yield Window(held, concat_ranges(starts, sizes), batches, places)
 
     def _loads(self, plan: Sequence[Tensor]) -> list[tuple[tuple[int, ...], list[Tensor]]]:
         """Neighbouring batches with the shards that they need together."""

@@ -6,18 +6,24 @@ fixed capacity, and an epoch is their replay over a plan of graph ids. There are
 batches, so that the next one is cut while the models train on the one before.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
+from lgan.data.sharded_union import ShardedUnion
 from lgan.graph import GraphBatch, GraphUnion
 from lgan.graph.device_union import Capacity, DeviceUnion
 
 # Steps run one by one before a capture, as CUDA graphs require.
 WARM_UP = 3
+# A thread that reads the next window may use the device meanwhile.
+MODE = "thread_local"
+# How much larger than a window the arrays are that hold one after another.
+ROOM = 1.25
 
 
 class Plan(NamedTuple):
@@ -51,7 +57,7 @@ class CapturedSteps:
     """Runs the steps of an epoch on a GPU.
 
     Args:
-        union: The data set, on the device.
+        data: The data set, on the device.
         seen: Which graphs every model trains on ``[K, G]``.
         step: Takes a batch, which of its graphs each model sees ``[K, B]``, their weights ``[B]``
             and the factor of the learning rates; returns the losses ``[K]``.
@@ -60,29 +66,40 @@ class CapturedSteps:
 
     def __init__(
         self,
-        union: GraphUnion,
+        data: DeviceUnion,
         seen: Tensor,
         step: Callable[[GraphBatch, Tensor, Tensor | None, Tensor], Tensor],
         graph_weight: Tensor | None = None,
     ) -> None:
-        self.device = union.device
-        self.data = DeviceUnion(union)
-        self.seen = torch.cat([seen, seen.new_zeros(seen.size(0), 1)], 1)
-        self.graph_weight = None
-        if graph_weight is not None:
-            self.graph_weight = torch.cat([graph_weight, graph_weight.new_zeros(1)])
+        self.device = seen.device
         self.step = step
-        self.filler = union.num_graphs
-        self.capacity: Capacity | None = None
-        self.size = 0
-        self.places: list[_Place] = []
         self.scale = torch.ones((), dtype=torch.float64, device=self.device)
         self.loss = torch.zeros(seen.size(0), device=self.device)
         self.training, self.cutting = (torch.cuda.Stream(self.device) for _ in range(2))
+        self._place(data, seen, graph_weight)
+
+    def take(self, data: DeviceUnion, seen: Tensor, graph_weight: Tensor | None) -> None:
+        """Go on with other graphs, in the place of those before where there is room."""
+        if not self.data.has_room_for(data):
+            self._place(data.with_room(ROOM), seen, graph_weight)
+            return
+        self.data.fill(data)
+        self.seen[:, : seen.size(1)].copy_(seen)
+        if self.graph_weight is not None and graph_weight is not None:
+            self.graph_weight[: len(graph_weight)].copy_(graph_weight)
+
+    def _place(self, data: DeviceUnion, seen: Tensor, graph_weight: Tensor | None) -> None:
+        beyond = (0, data.filler + 1 - seen.size(1))
+        self.data = data
+        self.seen = F.pad(seen, beyond)
+        self.graph_weight = None if graph_weight is None else F.pad(graph_weight, beyond)
+        self.capacity: Capacity | None = None
+        self.size = 0
+        self.places: list[_Place] = []
 
     def plan(self, batches: Iterable[Tensor]) -> Plan:
         """The batches of an epoch as :meth:`run` takes them; the host's work, done ahead."""
-        rows = pad_sequence(list(batches), batch_first=True, padding_value=self.filler)
+        rows = pad_sequence(list(batches), batch_first=True, padding_value=self.data.filler)
         return Plan(rows, self.data.capacity(rows))
 
     def run(self, plan: Plan, scale: Tensor) -> Tensor:
@@ -136,11 +153,66 @@ class CapturedSteps:
         pool = torch.cuda.graph_pool_handle()
         for _ in range(2):
             place = _Place(ids.clone())
-            with torch.cuda.graph(place.cut, stream=self.cutting):
+            with torch.cuda.graph(place.cut, stream=self.cutting, capture_error_mode=MODE):
                 place.batch = self._batch(place.ids)
-            with torch.cuda.graph(place.trained, stream=self.training, pool=pool):
+            with torch.cuda.graph(place.trained, pool, self.training, MODE):
                 self.loss += self.step(*place.batch, self.scale)
             self.places.append(place)
+
+
+class CapturedWindows:
+    """Runs the steps of an epoch on a GPU that holds a window of shards at a time.
+
+    While the models train on one window the next is read, brought to the GPU and laid out there;
+    it then takes the place of the one before, so that the captured steps go on.
+
+    Args:
+        union: The shards.
+        device: The GPU.
+        seen: As for :class:`CapturedSteps`, on the GPU.
+        step: Likewise.
+        graph_weight: Likewise.
+    """
+
+    def __init__(
+        self,
+        union: ShardedUnion,
+        device: torch.device,
+        seen: Tensor,
+        step: Callable[[GraphBatch, Tensor, Tensor | None, Tensor], Tensor],
+        graph_weight: Tensor | None = None,
+    ) -> None:
+        self.union = union
+        self.device = device
+        self.seen = seen
+        self.step = step
+        self.graph_weight = graph_weight
+        self.reading = torch.cuda.Stream(device)
+        self.steps: CapturedSteps | None = None
+
+    def run(self, batches: Sequence[Tensor], scale: Tensor) -> Tensor:
+        """Train on the batches of an epoch; returns the mean losses ``[K]``, not waited for."""
+        loss = torch.zeros(self.seen.size(0), device=self.device)
+        for window in self.union.windows(batches, self._on_device):
+            data, graphs = window.held, window.graphs.to(self.device)
+            seen = self.seen[:, graphs]
+            weight = None if self.graph_weight is None else self.graph_weight[graphs]
+            if self.steps is None:
+                self.steps = CapturedSteps(data.with_room(ROOM), seen, self.step, weight)
+            else:
+                self.steps.take(data, seen, weight)
+            for array in (*data.arrays.values(), *data.ptrs.values()):
+                array.record_stream(torch.cuda.current_stream())
+            mean = self.steps.run(self.steps.plan(window.places), scale)
+            loss += mean * len(window.places)
+        return loss / len(batches)
+
+    def _on_device(self, union: GraphUnion) -> DeviceUnion:
+        """Called in the thread that reads."""
+        with torch.cuda.stream(self.reading):
+            data = DeviceUnion(union.to(self.device))
+            self.reading.synchronize()
+        return data
 
 
 class _Place:

@@ -23,7 +23,7 @@ from lgan.ops import together
 from lgan.train.adam import StackedAdam
 from lgan.train.average import RunningMean
 from lgan.train.batches import epoch_batches
-from lgan.train.captured import CapturedSteps
+from lgan.train.captured import CapturedSteps, CapturedWindows
 from lgan.train.config import TrainConfig
 from lgan.train.curves import Curves, stop_choices
 from lgan.train.evaluate import HeldOut
@@ -140,12 +140,14 @@ def train_together(
     given = (seen.to(device), step, graph_weight)
     ready: Callable[[Iterable[Tensor]], Any] = list
     run: Callable[[Any, Tensor], Tensor] = partial(_run_steps, union, objective, *given)
-    resident = isinstance(union, GraphUnion) and union.device.type != "cpu"
     cut: DeviceUnion | None = None
-    if captured and resident and together.workers() == 1:
-        assert isinstance(union, GraphUnion)
-        steps = CapturedSteps(union, *given)
-        ready, run, cut = steps.plan, steps.run, steps.data
+    if captured and device.type == "cuda" and together.workers() == 1:
+        if isinstance(union, ShardedUnion):
+            run = CapturedWindows(union, device, *given).run
+        elif union.device.type == device.type:
+            cut = DeviceUnion(union)
+            steps = CapturedSteps(cut, *given)
+            ready, run = steps.plan, steps.run
     held_out = [torch.cat([job.test, job.validation]) for job in jobs]
     tested = HeldOut(union, held_out, device, captured=cut)
 
