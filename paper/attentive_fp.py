@@ -24,6 +24,7 @@ class AttentiveNetwork(nn.Module):
         edge_dim: Categories or columns of the features of edges.
     """
 
+    CAPTURED: ClassVar[bool] = False
     SIZES: ClassVar[dict[str, Any]] = {
         "hidden_channels": 200,
         "num_layers": 2,

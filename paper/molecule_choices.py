@@ -55,6 +55,7 @@ CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
     "one map behind": ("lgan", {"head_layers": 1}),
     "balanced classes": ("lgan", {"class_weight": "balanced"}),
     "rings": ("lgan", {"pair_code": "rings"}),
+    "edge states": ("lgan+edge-states", {}),
     "gine": ("gine", {}),
     "fingerprints and descriptors": (TOLD, {}),
     "fingerprints and descriptors, none dropped": (TOLD, {"graph_dropout": 0.0}),

@@ -19,6 +19,7 @@ from lgan.train import OUTSIDE, predict, train_ensembles
 from lgan.train.environment import choose_device, environment, peak_memory
 from lgan.train.folds import choose_groups
 from paper.attentive_fp import AttentiveNetwork
+from paper.edge_states import EdgeStateNetwork
 from paper.molecule_sets import DESCRIPTORS, TEST, PreparedSet
 
 
@@ -35,7 +36,7 @@ class Network(NamedTuple):
     zoo: str
     options: Mapping[str, Any] = MappingProxyType({})
     told: tuple[str, ...] = ()
-    built: type[AttentiveNetwork] | None = None
+    built: type[AttentiveNetwork] | type[EdgeStateNetwork] | None = None
 
 
 NETWORKS = {
@@ -43,6 +44,7 @@ NETWORKS = {
     **{f"lgan+{kind}": Network("lgan", told=(kind,)) for kind in DESCRIPTORS},
     "lgan+morgan+rdkit2d": Network("lgan", told=DESCRIPTORS),
     "lgan+rings": Network("lgan", {"pair_code": "rings"}),
+    "lgan+edge-states": Network("lgan", built=EdgeStateNetwork),
     "gine": Network("gin"),
     "attentivefp": Network("gin", built=AttentiveNetwork),
 }
@@ -98,7 +100,9 @@ def networks(
         if network.built is not None:
             outputs, edge_dim = union.known_task.num_outputs, union.num_edge_features
             build = partial(network.built, union.num_features, outputs, edge_dim=edge_dim)
-            captured, about = False, {"name": model, **network.built.SIZES}
+            if network.built is EdgeStateNetwork:
+                build = partial(build, head_layers=own.options.get("head_layers", 1))
+            captured, about = network.built.CAPTURED, {"name": model, **network.built.SIZES}
         begin = time.perf_counter()
         trained = train_ensembles(
             build, union, [_folds(union, rows, members, seed) for rows in seen],
