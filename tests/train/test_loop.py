@@ -1,16 +1,14 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from lgan import LGAN, GraphUnion, TrainConfig
-from lgan.data import load_tensors, prepare_shards, stratified_folds
-from lgan.data.sharded_union import ShardedUnion
+from lgan import GraphUnion, TrainConfig
+from lgan.data import load_tensors, stratified_folds
 from lgan.train.batches import epoch_batches
 from lgan.train.config import Precision
 from lgan.train.curves import Curves
@@ -354,27 +352,6 @@ def test_data_in_main_memory_trains_on_a_gpu_as_on_the_cpu(union, factory, fold)
     torch.testing.assert_close(from_host.loss[:, 0], on_cpu.loss[:, 0], rtol=1e-3, atol=1e-3)
     moved = (from_host.test - on_cpu.test).abs().sum()
     assert int(moved) <= 0.05 * union.num_graphs * CONFIG.epochs
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_captured_steps_go_on_from_window_to_window_as_plain_ones_do(tmp_path):
-    pytest.importorskip("rdkit")
-    rows = (f"{'C' * (1 + i % 9)}{'O' if i % 2 else 'C1CC1'},{i % 7}" for i in range(300))
-    (tmp_path / "t.csv").write_text("\n".join(["smiles,y", *rows, ""]))
-    shards = prepare_shards(tmp_path / "t.csv", tmp_path / "shards", shards=8)
-    union = ShardedUnion(shards, 2)
-    build = partial(
-        LGAN, union.num_features, 8, union.num_classes, edge_dim=union.num_edge_features
-    )
-    fold = stratified_folds(union.y, 10, seed=1)
-    weight = torch.rand(300, generator=torch.Generator().manual_seed(0)) + 0.5
-    captured, plain = (
-        _train(union, build, fold, config=replace(CONFIG, iterations=0), graph_weight=weight,
-               device=torch.device("cuda"), captured=captured)[1]
-        for captured in (True, False)
-    )  # fmt: skip
-    torch.testing.assert_close(captured.loss, plain.loss, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.gpu

@@ -33,6 +33,10 @@ class Capacity(NamedTuple):
         """Whether another batch fits."""
         return all(mine >= theirs for mine, theirs in zip(self, other, strict=True))
 
+    def joined(self, other: "Capacity | None") -> "Capacity":
+        """Room for batches of both kinds."""
+        return self if other is None else Capacity(*map(max, self, other))
+
     def padded(self, factor: float) -> "Capacity":
         """Room for batches this much larger; nothing stays nothing."""
         return Capacity(*(int(size * factor) + 8 if size else 0 for size in self))

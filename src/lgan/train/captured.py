@@ -7,7 +7,8 @@ batches, so that the next one is cut while the models train on the one before.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -76,6 +77,9 @@ class CapturedSteps:
         self.scale = torch.ones((), dtype=torch.float64, device=self.device)
         self.loss = torch.zeros(seen.size(0), device=self.device)
         self.training, self.cutting = (torch.cuda.Stream(self.device) for _ in range(2))
+        self.capacity: Capacity | None = None
+        self.size = 0
+        self.places: list[_Place] = []
         self._place(data, seen, graph_weight)
 
     def take(self, data: DeviceUnion, seen: Tensor, graph_weight: Tensor | None) -> None:
@@ -89,13 +93,11 @@ class CapturedSteps:
             self.graph_weight[: len(graph_weight)].copy_(graph_weight)
 
     def _place(self, data: DeviceUnion, seen: Tensor, graph_weight: Tensor | None) -> None:
+        self._forget()
         beyond = (0, data.filler + 1 - seen.size(1))
         self.data = data
         self.seen = F.pad(seen, beyond)
         self.graph_weight = None if graph_weight is None else F.pad(graph_weight, beyond)
-        self.capacity: Capacity | None = None
-        self.size = 0
-        self.places: list[_Place] = []
 
     def plan(self, batches: Iterable[Tensor]) -> Plan:
         """The batches of an epoch as :meth:`run` takes them; the host's work, done ahead."""
@@ -106,14 +108,16 @@ class CapturedSteps:
         """Train on the batches of an epoch; returns the mean losses ``[K]``, not waited for."""
         number, size = plan.rows.shape
         fits = self.capacity is not None and self.capacity.covers(plan.needed)
-        if not fits or self.size != size:
-            self.places = []
-            self.capacity, self.size = plan.needed.padded(1.05), size
+        if not fits or self.size < size:
+            self._forget()
+            self.capacity = plan.needed.padded(1.05).joined(self.capacity)
+            self.size = max(size, self.size)
         if self.scale.shape != scale.shape:
-            self.places, self.scale = [], scale.to(self.device)
+            self._forget()
+            self.scale = scale.to(self.device)
         self.scale.copy_(scale)
         self.loss.zero_()
-        rows = plan.rows.to(self.device)
+        rows = F.pad(plan.rows, (0, self.size - size), value=self.data.filler).to(self.device)
         outside = torch.cuda.current_stream()
         self.training.wait_stream(outside)
         self.cutting.wait_stream(outside)
@@ -128,11 +132,11 @@ class CapturedSteps:
             with torch.cuda.stream(self.cutting):
                 self.cutting.wait_event(place.read)
                 place.ids.copy_(row)
-                place.cut.replay()
+                place.cut()
                 place.filled.record()
             with torch.cuda.stream(self.training):
                 self.training.wait_event(place.filled)
-                place.trained.replay()
+                place.trained()
                 place.read.record()
         outside.wait_stream(self.training)
         return self.loss / number
@@ -153,11 +157,32 @@ class CapturedSteps:
         pool = torch.cuda.graph_pool_handle()
         for _ in range(2):
             place = _Place(ids.clone())
-            with torch.cuda.graph(place.cut, stream=self.cutting, capture_error_mode=MODE):
-                place.batch = self._batch(place.ids)
-            with torch.cuda.graph(place.trained, pool, self.training, MODE):
-                self.loss += self.step(*place.batch, self.scale)
+            place.cut = _captured(partial(self._cut, place), self.cutting)
+            place.trained = _captured(partial(self._train, place), self.training, pool)
             self.places.append(place)
+
+    def _cut(self, place: "_Place") -> None:
+        place.batch = self._batch(place.ids)
+
+    def _train(self, place: "_Place") -> None:
+        self.loss += self.step(*place.batch, self.scale)
+
+    def _forget(self) -> None:
+        """Drop what was captured, once it has run: others are given its memory."""
+        if self.places:
+            torch.cuda.synchronize(self.device)
+            self.places = []
+
+
+def _captured(
+    work: Callable[[], None], stream: torch.cuda.Stream, pool: Any = None
+) -> Callable[[], None]:
+    """Record work, without doing it; what is returned does it, with the same arrays."""
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, pool, stream, MODE):
+        work()
+    replay: Callable[[], None] = graph.replay
+    return replay
 
 
 class CapturedWindows:
@@ -221,5 +246,6 @@ class _Place:
     def __init__(self, ids: Tensor) -> None:
         self.ids = ids
         self.batch: tuple[GraphBatch, Tensor, Tensor | None]
-        self.cut, self.trained = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+        self.cut: Callable[[], None]
+        self.trained: Callable[[], None]
         self.filled, self.read = torch.cuda.Event(), torch.cuda.Event()
