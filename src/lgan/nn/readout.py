@@ -64,13 +64,17 @@ def skip_cat(
 
     That is the read-out of their concatenation, without building it.
     """
-    summed = any(how != "max" for how in reduce)
-    sums = [ops.segment_sum(level, multiplicity, ptr) for level in levels] if summed else []
+    if "max" in reduce:
+        read = [ops.segment_sum_max(level, multiplicity, ptr) for level in levels]
+        sums, largest = [total for total, _ in read], [most for _, most in read]
+    else:
+        sums, largest = [ops.segment_sum(level, multiplicity, ptr) for level in levels], []
     parts: list[Tensor] = []
     for how in reduce:
-        if how == "max":
-            parts += [ops.segment_max(level, ptr) for level in levels]
-        else:
-            parts += [_from_sum(total, ptr, multiplicity, how) for total in sums]
+        parts += (
+            largest
+            if how == "max"
+            else [_from_sum(total, ptr, multiplicity, how) for total in sums]
+        )
     models = parts[-1].shape[:-2]  # the input is the same for all models
     return torch.cat([part.expand(*models, -1, -1) for part in parts], -1)

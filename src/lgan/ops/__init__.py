@@ -10,6 +10,7 @@ from lgan.ops.dispatch import (
     norm,
     segment_max,
     segment_sum,
+    segment_sum_max,
     stacked_product,
 )
 from lgan.ops.incidence import Incidence
@@ -28,6 +29,7 @@ __all__ = [
     "norm",
     "segment_max",
     "segment_sum",
+    "segment_sum_max",
     "side_by_side",
     "stacked_product",
 ]

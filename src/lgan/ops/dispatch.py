@@ -288,13 +288,22 @@ def segment_sum(x: Tensor, weight: Tensor, ptr: Tensor) -> Tensor:
     return out if x.dim() == 3 else out.squeeze(0)
 
 
+def segment_sum_max(x: Tensor, weight: Tensor, ptr: Tensor) -> tuple[Tensor, Tensor]:
+    """:func:`segment_sum` and :func:`segment_max`, at once where that is faster."""
+    _check_rows(x, weight.numel())
+    if backend_of(x) != "numba" or x.dim() > 3:
+        return segment_sum(x, weight, ptr), torch_any.segment_max(x, ptr)
+    _check_ptr(ptr, x.size(-2))
+    planes = x if x.dim() == 3 else x.unsqueeze(0)
+    total, most = _loops("numba").SegmentSumMax.apply(planes, weight.to(x.dtype), ptr)
+    return (total, most) if x.dim() == 3 else (total.squeeze(0), most.squeeze(0))
+
+
 def segment_max(x: Tensor, ptr: Tensor) -> Tensor:
     """The largest of consecutive rows, 0 of none, ``[*, n, F]`` to ``[*, S, F]``."""
     if backend_of(x) != "numba" or x.dim() > 3:
         return torch_any.segment_max(x, ptr)
-    _check_ptr(ptr, x.size(-2))
-    out: Tensor = _loops("numba").SegmentMax.apply(x if x.dim() == 3 else x.unsqueeze(0), ptr)
-    return out if x.dim() == 3 else out.squeeze(0)
+    return segment_sum_max(x, x.new_ones(x.size(-2)), ptr)[1]
 
 
 def _check_ptr(ptr: Tensor, rows: int) -> None:

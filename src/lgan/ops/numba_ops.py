@@ -234,28 +234,30 @@ class SegmentSum(torch.autograd.Function):
         return out, None, None
 
 
-class SegmentMax(torch.autograd.Function):
-    """See :func:`lgan.ops.segment_max`."""
+class SegmentSumMax(torch.autograd.Function):
+    """See :func:`lgan.ops.segment_sum_max`."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, ptr: Tensor) -> Tensor:
-        """The largest of consecutive rows."""
-        out = x.new_zeros((x.size(0), ptr.numel() - 1, x.size(2)))
-        ctx.save_for_backward(x, out, ptr)
-        arrays = (_array(x), ptr.numpy(), out.numpy())
-        in_threads(numba_rows.segment_max, x.size(0), x.size(2), x.numel() // LIGHT, *arrays)
-        return out
+    def forward(ctx: Any, x: Tensor, weight: Tensor, ptr: Tensor) -> tuple[Tensor, Tensor]:
+        """Weighted sums of consecutive rows, and the largest."""
+        total, most = x.new_zeros((2, x.size(0), ptr.numel() - 1, x.size(2))).unbind()
+        ctx.save_for_backward(x, weight, most, ptr)
+        arrays = (_array(x), _array(weight), ptr.numpy(), total.numpy(), most.numpy())
+        in_threads(numba_rows.segment_sum_max, x.size(0), x.size(2), x.numel() // LIGHT, *arrays)
+        return total, most
 
     @staticmethod
     @first_order
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        """The largest rows get what their segment gets."""
-        x, most, ptr = ctx.saved_tensors
+    def backward(ctx: Any, to_total: Tensor, to_most: Tensor) -> tuple[Tensor | None, ...]:
+        """Every row gets what its segment gets, times its weight, and the largest rows what the
+        largest gets.
+        """
+        x, weight, most, ptr = ctx.saved_tensors
         out = x.new_empty(x.shape)
-        arrays = (_array(grad), _array(x), most.numpy(), ptr.numpy(), out.numpy())
-        work = x.numel() // LIGHT
-        in_threads(numba_rows.segment_max_backward, x.size(0), x.size(2), work, *arrays)
-        return out, None
+        given = tuple(map(_array, (to_total, to_most, x, weight, most)))
+        arrays, work = (*given, ptr.numpy(), out.numpy()), x.numel() // LIGHT
+        in_threads(numba_rows.segment_sum_max_backward, x.size(0), x.size(2), work, *arrays)
+        return out, None, None
 
 
 class StackedProduct(torch.autograd.Function):

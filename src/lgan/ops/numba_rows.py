@@ -85,26 +85,50 @@ def segment_spread(
                     to[j] = factor * part[j]
 
 
-@njit(nogil=True, cache=True)
-def segment_max(x: Array, ptr: Array, out: Array, k0: int, k1: int, c0: int, c1: int) -> None:
-    """The largest of consecutive rows, NaN where one is; what is there where there are none."""
+@njit(nogil=True, cache=True, fastmath=FAST)
+def segment_sum_max(
+    x: Array,
+    weight: Array,
+    ptr: Array,
+    total: Array,
+    most: Array,
+    k0: int,
+    k1: int,
+    c0: int,
+    c1: int,
+) -> None:
+    """Weighted sums of consecutive rows, added to zeros, and the largest of them, NaN where one is;
+    what is there where there are none.
+    """
     for k in range(k0, k1):
         for s in range(ptr.size - 1):
-            best = out[k, s, c0:c1]
+            added, best = total[k, s, c0:c1], most[k, s, c0:c1]
             for i in range(ptr[s], ptr[s + 1]):
                 row = x[k, i, c0:c1]
+                add_row(added, weight[i], row)
                 if i == ptr[s]:
                     best[:] = row
                 for j in range(best.size):
-                    value, most = row[j], best[j]
-                    best[j] = value if value > most or value != value else most
+                    value, largest = row[j], best[j]
+                    best[j] = value if value > largest or value != value else largest
 
 
-@njit(nogil=True, cache=True)
-def segment_max_backward(
-    grad: Array, x: Array, most: Array, ptr: Array, out: Array, k0: int, k1: int, c0: int, c1: int
+@njit(nogil=True, cache=True, fastmath=FAST)
+def segment_sum_max_backward(
+    to_total: Array,
+    to_most: Array,
+    x: Array,
+    weight: Array,
+    most: Array,
+    ptr: Array,
+    out: Array,
+    k0: int,
+    k1: int,
+    c0: int,
+    c1: int,
 ) -> None:
-    """The gradient of :func:`segment_max`, shared among rows that are equally large.
+    """The gradient of :func:`segment_sum_max`; that of the largest is shared among rows that are
+    equally large.
 
     Rows that differ by rounding alone count as equal, so that nodes which look alike get alike.
     """
@@ -114,7 +138,7 @@ def segment_max_backward(
     for k in range(k0, k1):
         _clear_outside(ptr, out[k], c0, c1)
         for s in range(ptr.size - 1):
-            best, part = most[k, s, c0:c1], grad[k, s, c0:c1]
+            best, part, added = most[k, s, c0:c1], to_most[k, s, c0:c1], to_total[k, s, c0:c1]
             for j in range(count.size):
                 count[j] = 0
                 least[j] = best[j] - rounding * abs(best[j])
@@ -125,10 +149,11 @@ def segment_max_backward(
             for j in range(count.size):  # none where one is NaN
                 share[j] = part[j] / max(count[j], 1)
             for i in range(ptr[s], ptr[s + 1]):
-                row, to = x[k, i, c0:c1], out[k, i, c0:c1]
+                row, to, factor = x[k, i, c0:c1], out[k, i, c0:c1], weight[i]
                 for j in range(count.size):
                     value, bound = share[j], least[j]
-                    to[j] = value if row[j] >= bound else zero
+                    largest = value if row[j] >= bound else zero
+                    to[j] = factor * added[j] + largest
 
 
 @njit(nogil=True, cache=True)
