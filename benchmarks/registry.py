@@ -15,6 +15,7 @@ from benchmarks.epoch import epoch
 from benchmarks.explain import explain
 from benchmarks.import_time import import_time
 from benchmarks.large import large
+from benchmarks.members import members
 from benchmarks.molecule_training import molecule_training
 from benchmarks.molecules import molecules
 from benchmarks.paper import paper
@@ -68,6 +69,7 @@ BENCHMARKS: dict[str, BenchmarkSpec] = {
     "molecule-training": BenchmarkSpec(
         molecule_training, "Training on molecules and predicting them, beside chemprop", "cpu"
     ),
+    "members": BenchmarkSpec(members, "What ten members cost beside one", "cpu"),
     "scale": BenchmarkSpec(
         scale, "Costs of shards and processes at three sizes, beside memory and one process", "any"
     ),
