@@ -101,7 +101,7 @@ def _fused(
             add_products(rows, residual, hidden, k, k + 1)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def _by_rows(
     x: Array,
     kind: int,
@@ -240,7 +240,7 @@ def _weight_back(rows: Array, category: Array, grad: Array, to: Array) -> None:
         inner_products(rows, grad, to, 0, 1)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, forceinline=True)
 def _norm_back(
     grad: Array,
     x: Array,

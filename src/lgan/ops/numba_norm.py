@@ -7,7 +7,9 @@ from lgan.ops.numba_rows import FAST, Array, add_row
 
 # The normalisations of a layer, as its loops are told.
 BATCH, LAYER, NONE = 0, 1, 2
-# The sums over a row may be reordered, and so vectorised: threads never cut a row.
+# The sums over a row may be reordered, and so vectorised: threads never cut a row. A caller holds
+# a copy of such a function, whose order is another one; with ``forceinline`` it always runs the
+# copy, and not the function itself where one process compiles both.
 WHOLE_ROWS = {"nsz", "reassoc"}
 
 
@@ -110,7 +112,7 @@ def norm_backward(
                 to[j] = s[j] * r[j] * (passed - wi * (by_shift[j] + (row[j] - m[j]) * by_unit[j]))
 
 
-@njit(nogil=True, cache=True, fastmath=WHOLE_ROWS, error_model="numpy")
+@njit(nogil=True, cache=True, forceinline=True, fastmath=WHOLE_ROWS, error_model="numpy")
 def layer_norm_forward(
     x: Array,
     scale: Array,
@@ -143,7 +145,7 @@ def layer_norm_forward(
                 to[j] = max((row[j] - m) * r * s[j] + b[j], zero)
 
 
-@njit(nogil=True, cache=True, fastmath=WHOLE_ROWS)
+@njit(nogil=True, cache=True, forceinline=True, fastmath=WHOLE_ROWS)
 def layer_norm_backward(
     grad: Array,
     x: Array,
