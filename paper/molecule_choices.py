@@ -43,6 +43,7 @@ CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
     "dropout 0.5": ("lgan", {"dropout": 0.5}),
     "twice the epochs": ("lgan", {"longer": 2.0}),
     "half the epochs": ("lgan", {"longer": 0.5}),
+    "four times the epochs": ("lgan", {"longer": 4.0}),
     "twice the epochs, dropout 0.2": ("lgan", {"longer": 2.0, "dropout": 0.2}),
     "width 128, twice the epochs": ("lgan", {"hidden": 128, "longer": 2.0}),
     "mean": ("lgan", {"readout": "mean"}),

@@ -64,7 +64,7 @@ def test_windows_take_each_others_place(union, monkeypatch):
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-@pytest.mark.usefixtures("float64")
 def test_windows_on_a_gpu_are_captured_and_train_as_plain_ones_do(union):
+    """In single precision, which captured batches need."""
     found, plain = (_losses(union, device="cuda", captured=captured) for captured in (True, False))
-    torch.testing.assert_close(found, plain, rtol=1e-7, atol=1e-9)
+    torch.testing.assert_close(found, plain, rtol=1e-5, atol=1e-5)
