@@ -156,26 +156,57 @@ def segment_sum_max_backward(
                     to[j] = factor * added[j] + largest
 
 
-@njit(nogil=True, cache=True)
+# Here rows are places in flat arrays, which cannot be negative, and four of them share what is read
+# and written beside them; the order of the sum stays that of the entries.
+
+
+@njit(nogil=True, cache=True, fastmath=FAST)
 def row_sum(
     x: Array, ptr: Array, col: Array, out: Array, k0: int, k1: int, c0: int, c1: int
 ) -> None:
-    """``out[k, r] = Σ x[k, col]`` over the entries of row ``r``, added to zeros."""
+    """``out[k, r] = Σ x[k, col]`` over the entries of row ``r``."""
+    w, f, size = np.uint64(x.shape[2]), np.uint64(c0), np.uint64(c1 - c0)
     for k in range(k0, k1):
+        flat, to = x[k].reshape(-1), out[k].reshape(-1)
         for r in range(ptr.size - 1):
-            for e in range(ptr[r], ptr[r + 1]):
-                add_row(out[k, r, c0:c1], 1.0, x[k, col[e], c0:c1])
+            e, end, at = ptr[r], ptr[r + 1], np.uint64(r) * w + f
+            if e == end:
+                for j in range(size):
+                    to[at + j] = 0
+                continue
+            p0 = np.uint64(col[e]) * w + f
+            for j in range(size):
+                to[at + j] = flat[p0 + j]
+            e += 1
+            while e + 3 < end:
+                p0, p1 = np.uint64(col[e]) * w + f, np.uint64(col[e + 1]) * w + f
+                p2, p3 = np.uint64(col[e + 2]) * w + f, np.uint64(col[e + 3]) * w + f
+                for j in range(size):
+                    value = ((to[at + j] + flat[p0 + j]) + flat[p1 + j]) + flat[p2 + j]
+                    to[at + j] = value + flat[p3 + j]
+                e += 4
+            for rest in range(e, end):
+                p0 = np.uint64(col[rest]) * w + f
+                for j in range(size):
+                    to[at + j] += flat[p0 + j]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=FAST)
 def weighted_row_sum(
     x: Array, ptr: Array, col: Array, weight: Array, out: Array, k0: int, k1: int, c0: int, c1: int
 ) -> None:
-    """``out[k, r] = Σ weight · x[k, col]`` over the entries of row ``r``, added to zeros."""
+    """``out[k, r] = Σ weight · x[k, col]`` over the entries of row ``r``."""
+    w, f, size = np.uint64(x.shape[2]), np.uint64(c0), np.uint64(c1 - c0)
     for k in range(k0, k1):
+        flat, to = x[k].reshape(-1), out[k].reshape(-1)
         for r in range(ptr.size - 1):
+            at = np.uint64(r) * w + f
+            for j in range(size):
+                to[at + j] = 0
             for e in range(ptr[r], ptr[r + 1]):
-                add_row(out[k, r, c0:c1], weight[e], x[k, col[e], c0:c1])
+                place, factor = np.uint64(col[e]) * w + f, weight[e]
+                for j in range(size):
+                    to[at + j] += factor * flat[place + j]
 
 
 @njit(nogil=True, cache=True, fastmath=FAST)

@@ -123,7 +123,7 @@ class _RowSum(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, rows: SparseRows, backend: str) -> Tensor:
         ctx.rest = (rows, backend)
         x = x.detach().contiguous()
-        out = x.new_zeros((x.size(0), rows.ptr.numel() - 1, x.size(2)))
+        out = x.new_empty((x.size(0), rows.ptr.numel() - 1, x.size(2)))
         weight = _weight(rows, x)
         if backend == "triton":
             from lgan.ops.triton_gpu import gather_rows
