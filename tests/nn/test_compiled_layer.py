@@ -33,11 +33,12 @@ def _lines(options: dict, edges: Tensor = EDGES) -> EgoLines:
 def _input(kind: str, models: int) -> Tensor:
     if kind == "categories":
         return torch.tensor([0, 1, 2, 0, 1, 2])
-    return torch.randn(*((models,) if kind == "own" else ()), 6, 3)
+    axis = {"own": (models,), "one for all": (1,)}.get(kind, ())
+    return torch.randn(*axis, 6, 3)
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("kind", ["shared", "own", "categories", "no triangles"])
+@pytest.mark.parametrize("kind", ["shared", "own", "one for all", "categories", "no triangles"])
 def test_stacked_models_in_training(options, kind):
     results = []
     x = _input(kind, 3)

@@ -3,7 +3,7 @@ from itertools import pairwise
 import pytest
 import torch
 
-from lgan.nn.readout import check_readout, readout
+from lgan.nn.readout import check_readout, readout, skip_cat
 
 PTR = torch.tensor([0, 3, 3, 4, 7])
 MULTIPLICITY = torch.tensor([1, 4, 2, 3, 1, 1, 2])
@@ -58,6 +58,16 @@ def test_models_side_by_side_are_read_out_alone(reduce):
     together = readout(x, PTR, MULTIPLICITY, reduce)
     for k in range(3):
         assert torch.equal(together[k], readout(x[k], PTR, MULTIPLICITY, reduce))
+    rows = x.view(3, 1, 7, 4)
+    assert torch.equal(readout(rows, PTR, MULTIPLICITY, reduce), together.view(3, 1, 4, 4))
+
+
+@pytest.mark.parametrize("reduce", [("max",), ("sum", "max"), ("mean",)])
+def test_levels_are_read_out_as_their_concatenation(reduce):
+    levels = torch.randn(2, 7, 4).unbind()
+    whole = [readout(torch.cat(levels, -1), PTR, MULTIPLICITY, kind) for kind in reduce]
+    got = skip_cat(levels, PTR, MULTIPLICITY, reduce)
+    torch.testing.assert_close(got, torch.cat(whole, -1))
 
 
 def test_an_unknown_readout_is_refused_with_the_names():

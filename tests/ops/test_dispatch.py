@@ -209,6 +209,14 @@ def test_rows_beyond_the_last_segment_count_nowhere(backend):
     assert x.grad.tolist() == [[1, 1]] * 3 + [[0, 0]] * 2
 
 
+@pytest.mark.parametrize("backend", ["torch", "numba"])
+def test_rows_before_the_first_segment_count_nowhere(backend):
+    x, ptr = torch.arange(4.0)[:, None] - 3, torch.tensor([1, 3])
+    with ops.backend(backend):
+        assert ops.segment_sum(x, torch.ones(4), ptr).tolist() == [[-3]]
+        assert ops.segment_max(x, ptr).tolist() == [[-1]]
+
+
 @per_backend
 def test_segments_of_no_rows_sum_to_zero(backend):
     with ops.backend(backend):

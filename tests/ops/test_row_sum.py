@@ -1,4 +1,4 @@
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 import torch
@@ -77,6 +77,14 @@ def test_rows_without_entries_are_zero():
 def test_wrong_number_of_rows_is_refused():
     _, rows = _pattern(5, 7, 0.4)
     with pytest.raises(ValueError, match=r"one row for each of 7 columns, got shape \[5, 2\]"):
+        row_sum(torch.ones(5, 2), rows)
+
+
+@pytest.mark.parametrize("weight", [None, torch.ones(3), torch.ones(2, 4)])
+def test_weights_of_other_entries_never_reach_a_loop(weight):
+    whole = SparseRows.regular(torch.tensor([[0, 4], [3, 1]]), torch.rand(2, 2), 5)
+    rows = replace(whole, weight=weight)
+    with pytest.raises(ValueError, match="as many weights both ways or none"):
         row_sum(torch.ones(5, 2), rows)
 
 

@@ -120,6 +120,15 @@ def test_every_plane_goes_to_one_thread(planes, count, threads):
     assert bool((seen == 1).all())
 
 
+@pytest.mark.parametrize(("pieces", "each"), [(1, 3), (2, 3), (3, 1), (7, 1)])
+def test_pieces_beside_each_other_share_the_threads(pieces, each, threads):
+    threads(3)
+    seen = []
+    with ops.model_threads(torch.device("cpu")):
+        ops.side_by_side(lambda i: seen.append((i, threads_module._threads.get())), pieces)
+    assert sorted(seen) == [(i, each) for i in range(pieces)]
+
+
 def test_inside_numbers_below_the_normal_ones_are_zero_in_every_thread(threads):
     threads(3)
 

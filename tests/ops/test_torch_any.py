@@ -107,6 +107,9 @@ def test_the_compiled_maximum_and_its_gradient_are_those_of_plain_operations():
     near = torch.tensor([[3.0], [3.0000005], [2.9]], requires_grad=True)
     ops.segment_max(near, torch.tensor([0, 3])).sum().backward()
     assert near.grad.flatten().tolist() == [0.5, 0.5, 0]
+    endless = torch.tensor([[1.0], [torch.inf], [-torch.inf]], requires_grad=True)
+    ops.segment_max(endless, torch.tensor([0, 2, 3])).sum().backward()
+    assert endless.grad.flatten().tolist() == [0, 1, 1]
     x = torch.zeros(3, 2)
     x[1, 0] = torch.nan
     assert ops.segment_max(x, torch.tensor([0, 3])).isnan().tolist() == [[True, False]]

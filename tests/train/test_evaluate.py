@@ -116,8 +116,8 @@ def test_chunks_change_no_result(chunk, models, union, monkeypatch):
     model = _alone(together, build, 1)
     whole = predict(model, union)
     found = HeldOut(union, HELD_OUT).outputs(together)
-    monkeypatch.setattr(evaluate, "CHUNK", chunk)
-    monkeypatch.setattr(evaluate, "CACHED", chunk)
+    for limit in ("CHUNK", "ON_CPU", "CACHED"):
+        monkeypatch.setattr(evaluate, limit, chunk)
     assert len(evaluate._pieces(union, torch.arange(46), chunk)) > 1
     torch.testing.assert_close(predict(model, union), whole)
     for a, b in zip(HeldOut(union, HELD_OUT).outputs(together), found, strict=True):

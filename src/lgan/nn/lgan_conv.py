@@ -243,7 +243,7 @@ class LGANConv(nn.Module):
         if self._columns(lines) != EVERYTHING:
             pair, bias, fuse = pair[..., :width], bias[..., :width], fuse[..., :width, :]
         differentiated = training and x.requires_grad
-        if differentiated and x.dim() == 2:
+        if differentiated and (x.dim() == 2 or x.size(0) < pair.size(0)):  # a gradient a model
             x = x.expand(pair.size(0), -1, -1)
         corners, more = self._few_corners(lines), None
         if corners is not None:

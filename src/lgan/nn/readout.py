@@ -64,7 +64,9 @@ def skip_cat(
 
     That is the read-out of their concatenation, without building it.
     """
-    if "max" in reduce:
+    if tuple(reduce) == ("max",):
+        sums, largest = [], [ops.segment_max(level, ptr) for level in levels]
+    elif "max" in reduce:
         read = [ops.segment_sum_max(level, multiplicity, ptr) for level in levels]
         sums, largest = [total for total, _ in read], [most for _, most in read]
     else:

@@ -274,6 +274,11 @@ def layer_norm(x: Tensor, scale: Tensor, shift: Tensor, *, eps: float) -> Tensor
     return out if models else out.view(x.shape)
 
 
+def planes_of(x: Tensor) -> Tensor:
+    """Rows with one leading axis, which is what compiled loops take, ``[K, n, F]``."""
+    return x.unsqueeze(0) if x.dim() == 2 else x.flatten(0, -3)
+
+
 def segment_sum(x: Tensor, weight: Tensor, ptr: Tensor) -> Tensor:
     """Sums over consecutive rows that count ``weight`` times, ``[*, n, F]`` to ``[*, S, F]``."""
     _check_rows(x, weight.numel())
@@ -283,25 +288,24 @@ def segment_sum(x: Tensor, weight: Tensor, ptr: Tensor) -> Tensor:
     if chosen == "numba":
         _check_ptr(ptr, weight.numel())
     weight = weight.to(torch.float32 if chosen == "triton" else x.dtype)
-    planes = x if x.dim() == 3 else x.unsqueeze(0)
-    out: Tensor = _loops(chosen).SegmentSum.apply(planes, weight, ptr)
-    return out if x.dim() == 3 else out.squeeze(0)
+    out: Tensor = _loops(chosen).SegmentSum.apply(planes_of(x), weight, ptr)
+    return out.view(*x.shape[:-2], *out.shape[-2:])
 
 
 def segment_sum_max(x: Tensor, weight: Tensor, ptr: Tensor) -> tuple[Tensor, Tensor]:
     """:func:`segment_sum` and :func:`segment_max`, at once where that is faster."""
     _check_rows(x, weight.numel())
-    if backend_of(x) != "numba" or x.dim() > 3:
+    if backend_of(x) != "numba":
         return segment_sum(x, weight, ptr), torch_any.segment_max(x, ptr)
     _check_ptr(ptr, x.size(-2))
-    planes = x if x.dim() == 3 else x.unsqueeze(0)
-    total, most = _loops("numba").SegmentSumMax.apply(planes, weight.to(x.dtype), ptr)
-    return (total, most) if x.dim() == 3 else (total.squeeze(0), most.squeeze(0))
+    total, most = _loops("numba").SegmentSumMax.apply(planes_of(x), weight.to(x.dtype), ptr)
+    shape = (*x.shape[:-2], *total.shape[-2:])
+    return total.view(shape), most.view(shape)
 
 
 def segment_max(x: Tensor, ptr: Tensor) -> Tensor:
     """The largest of consecutive rows, 0 of none, ``[*, n, F]`` to ``[*, S, F]``."""
-    if backend_of(x) != "numba" or x.dim() > 3:
+    if backend_of(x) != "numba":
         return torch_any.segment_max(x, ptr)
     return segment_sum_max(x, x.new_ones(x.size(-2)), ptr)[1]
 

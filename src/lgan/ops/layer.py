@@ -187,7 +187,7 @@ class StackedLayer(torch.autograd.Function):
         if not result.numel():
             given = zip((x, None, *ctx.saved_tensors[8:]), ctx.needs_input_grad, strict=True)
             return tuple(torch.zeros_like(t) if needed else None for t, needed in given)
-        to_x = torch.empty_like(x) if ctx.needs_input_grad[0] else pair.new_empty((0, 0, 0))
+        to_x = pair.new_empty(x.shape if ctx.needs_input_grad[0] else (0, 0, 0))
         to_pair, to_bias, to_fuse, to_out = (
             torch.empty_like(w, memory_format=torch.contiguous_format)
             for w in (pair, weights.bias, weights.fuse, weights.out)

@@ -141,7 +141,8 @@ def segment_sum_max_backward(
             best, part, added = most[k, s, c0:c1], to_most[k, s, c0:c1], to_total[k, s, c0:c1]
             for j in range(count.size):
                 count[j] = 0
-                least[j] = best[j] - rounding * abs(best[j])
+                size = abs(best[j])
+                least[j] = best[j] - rounding * size if size < np.inf else best[j]
             for i in range(ptr[s], ptr[s + 1]):
                 row = x[k, i, c0:c1]
                 for j in range(count.size):

@@ -63,7 +63,9 @@ class SparseRows:
 
     @cached_property
     def arrays(self) -> tuple[Any, Any]:
-        """Pointers and columns for compiled loops, checked, since these trust every index."""
+        """Pointers and columns for compiled loops, checked, since these trust every index, and
+        that there is an entry for each of them.
+        """
         from lgan.ops.numba_rows import rising, within
 
         ptr, col = self.ptr.numpy(), self.col.numpy()
@@ -74,10 +76,13 @@ class SparseRows:
             or col.ndim != 1
             or not rising(ptr, col.size)
             or not within(col, self.back_ptr.numel() - 1)
+            or (self.weight is None) != (self.back_weight is None)
+            or (self.weight is not None and self.weight.shape != self.col.shape)
         ):
             raise ValueError(
                 f"The entries of a sparse matrix must be {self.col.numel()} columns from 0 to "
-                f"{self.back_ptr.numel() - 2}, row after row. Build the pattern again."
+                f"{self.back_ptr.numel() - 2}, row after row, and as many weights both ways or "
+                "none. Build the pattern again."
             )
         return ptr, col
 
@@ -108,8 +113,8 @@ def row_sum(x: Tensor, rows: SparseRows) -> Tensor:
         weight = _weight(rows, x)
         weight = x.new_ones(rows.col.numel()) if weight is None else weight
         return torch_any.segment_sum(x.index_select(-2, rows.col.long()), weight, rows.ptr)
-    out: Tensor = _RowSum.apply(x if x.dim() == 3 else x.unsqueeze(0), rows, chosen)
-    return out if x.dim() == 3 else out.squeeze(0)
+    out: Tensor = _RowSum.apply(dispatch.planes_of(x), rows, chosen)
+    return out.view(*x.shape[:-2], *out.shape[-2:])
 
 
 def _weight(rows: SparseRows, x: Tensor) -> Tensor | None:

@@ -116,10 +116,16 @@ def by_planes(loop: Callable[[int, int], None], planes: int, work: int) -> None:
 
 
 def side_by_side(work: Callable[[int], None], number: int) -> None:
-    """Call ``work(0)`` … ``work(number - 1)`` in the threads of :func:`model_threads`, each of them
-    with one thread and without gradients.
+    """Call ``work(0)`` … ``work(number - 1)`` without gradients in the threads of
+    :func:`model_threads`, each of them with one thread; one after another, with all of them, where
+    there are fewer pieces of work than threads.
     """
-    threads = min(_threads.get() or 1, number)
+    threads = _threads.get() or 1
+    if number < threads or threads == 1:
+        with torch.no_grad():
+            for i in range(number):
+                work(i)
+        return
     contexts = [copy_context() for _ in range(threads)]
 
     @torch.no_grad()

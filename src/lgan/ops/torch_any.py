@@ -143,17 +143,17 @@ def segment_sum(x: Tensor, weight: Tensor, ptr: Tensor) -> Tensor:
     """See :func:`lgan.ops.segment_sum`."""
     segments = ptr.numel() - 1
     place = torch.arange(x.size(-2), device=x.device)
-    ids = torch.searchsorted(ptr[1:], place, right=True)  # rows beyond the last: a spare segment
-    zero = x.new_zeros((*x.shape[:-2], segments + 1, x.size(-1)))
-    return zero.index_add(-2, ids, weight[:, None] * x)[..., :segments, :]
+    ids = torch.searchsorted(ptr, place, right=True)  # spare segments for rows that are in none
+    zero = x.new_zeros((*x.shape[:-2], segments + 2, x.size(-1)))
+    return zero.index_add(-2, ids, weight[:, None] * x)[..., 1:-1, :]
 
 
 def segment_max(x: Tensor, ptr: Tensor) -> Tensor:
     """See :func:`lgan.ops.segment_max`."""
     segments = ptr.numel() - 1
     place = torch.arange(x.size(-2), device=x.device)
-    ids = torch.searchsorted(ptr[1:], place, right=True)  # rows beyond the last: a spare segment
-    return grouped_max(x, ids, segments + 1)[..., :segments, :]
+    ids = torch.searchsorted(ptr, place, right=True)  # spare segments for rows that are in none
+    return grouped_max(x, ids, segments + 2)[..., 1:-1, :]
 
 
 def grouped_max(x: Tensor, group: Tensor, groups: int) -> Tensor:

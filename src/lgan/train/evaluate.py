@@ -17,6 +17,8 @@ from lgan.train.stack import model_view
 
 # Nodes and triangle entries of one pass; bounds memory, not results.
 CHUNK = 1 << 22
+# The same for models on the CPU, which are tested beside each other.
+ON_CPU = 1 << 15
 # On the CPU what stays in its caches is twice as fast (measured).
 CACHED = 1 << 12
 # Below this, counted over all models, a GPU is faster with one pass over all graphs.
@@ -75,7 +77,8 @@ class HeldOut:
         else:
             self.groups = _same_graphs(self.held_out)
         self.places = [_places(group, self.held_out, self.device) for group in self.groups]
-        self.pieces = [_pieces(union, _own(group.ids), CHUNK) for group in self.groups]
+        chunk = ON_CPU if self.device.type == "cpu" else CHUNK
+        self.pieces = [_pieces(union, _own(group.ids), chunk) for group in self.groups]
         self.captured: CapturedCall | None = None
         self.batches: list[list[GraphBatch]] = []
         # A data set that is not on the device did not fit there: its batches come and go.
