@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -20,6 +21,7 @@ from lgan.train.environment import choose_device, environment, peak_memory
 from lgan.train.folds import choose_groups
 from paper.attentive_fp import AttentiveNetwork
 from paper.edge_states import EdgeStateNetwork
+from paper.molecule_peers import forest, link
 from paper.molecule_sets import DESCRIPTORS, TEST, PreparedSet
 
 
@@ -31,18 +33,21 @@ class Network(NamedTuple):
         options: Its options.
         told: What is told of whole molecules.
         built: Another network than the zoo's.
+        beside: Trees on fingerprints that answer with it: the mean of both is what is said.
     """
 
     zoo: str
     options: Mapping[str, Any] = MappingProxyType({})
     told: tuple[str, ...] = ()
     built: type[AttentiveNetwork] | type[EdgeStateNetwork] | None = None
+    beside: str = ""
 
 
 NETWORKS = {
     "lgan": Network("lgan"),
     **{f"lgan+{kind}": Network("lgan", told=(kind,)) for kind in DESCRIPTORS},
     "lgan+morgan+rdkit2d": Network("lgan", told=DESCRIPTORS),
+    "lgan+rf": Network("lgan", beside="rf"),
     "lgan+rings": Network("lgan", {"pair_code": "rings"}),
     "lgan+edge-states": Network("lgan", built=EdgeStateNetwork),
     "gine": Network("gin"),
@@ -117,6 +122,15 @@ def networks(
             answers = union.known_task.link(out.double(), ensemble.scale)
             said.append(answers.view(members, len(rows), -1).mean(0).tolist())
             epochs.append(ensemble.epoch)
+    if network.beside:
+        trees = [forest(folder, name, split, seed, network.beside, judged) for seed in seeds]
+        classes = union.known_task.has_classes
+        for k, grown in enumerate(trees):
+            both = [np.asarray(said[k]), link(grown["predictions"], classes=classes)]
+            said[k] = np.mean(both, axis=0).tolist()
+            train[k] += grown["train_seconds"]
+            ask[k] += grown["predict_seconds"]
+        about |= trees[0]["settings"]
     return {
         "predictions": said,
         "epochs": epochs,

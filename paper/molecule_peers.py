@@ -64,9 +64,11 @@ def chemprop(folder: str, name: str, split: str, seed: int, member: int) -> dict
     }  # fmt: skip
 
 
-def forest(folder: str, name: str, split: str, seed: int, model: str) -> dict[str, Any]:
-    """Fit trees on Morgan fingerprints of all rows but those of the test part, one model a target;
-    nothing is chosen.
+def forest(
+    folder: str, name: str, split: str, seed: int, model: str, judged: int = TEST
+) -> dict[str, Any]:
+    """Fit trees on Morgan fingerprints of all rows but those of the test part and of the part that
+    is predicted, one model a target; nothing is chosen.
     """
     from sklearn import __version__ as version
     from sklearn.ensemble import (
@@ -82,7 +84,8 @@ def forest(folder: str, name: str, split: str, seed: int, model: str) -> dict[st
     y = data.union.y.numpy()
     y = (y[:, None] if y.ndim == 1 else y).astype(float)
     y[y < 0] = np.nan if task.has_classes else y[y < 0]
-    test = (data.part(split, seed) == TEST).numpy()
+    part = data.part(split, seed)
+    test, seen = (part == judged).numpy(), ((part != TEST) & (part != judged)).numpy()
     kinds: dict[tuple[str, bool], Any] = {
         ("rf", True): RandomForestClassifier,
         ("rf", False): RandomForestRegressor,
@@ -92,7 +95,7 @@ def forest(folder: str, name: str, split: str, seed: int, model: str) -> dict[st
     kind = kinds[model, bool(task.classes)]
     fit, predict, said = 0.0, 0.0, np.zeros((int(test.sum()), y.shape[1]))
     for target in range(y.shape[1]):
-        rows = ~test & ~np.isnan(y[:, target])
+        rows = seen & ~np.isnan(y[:, target])
         begin = time.perf_counter()
         trees = kind(random_state=seed).fit(bits[rows], y[rows, target])
         middle = time.perf_counter()

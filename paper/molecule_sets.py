@@ -89,7 +89,9 @@ class PreparedSet:
         parts = tensors.pop("parts")
         packed = tensors.pop("morgan").numpy()
         unpacked = torch.from_numpy(np.unpackbits(packed, axis=1)).float()
-        descriptors = {"morgan": unpacked, "rdkit2d": tensors.pop("rdkit2d").float()}
+        descriptors = {"morgan": unpacked}
+        if "rdkit2d" in tensors:
+            descriptors["rdkit2d"] = tensors.pop("rdkit2d").float()
         return PreparedSet(
             name=name,
             bits=tensors.pop("bits"),
@@ -100,8 +102,12 @@ class PreparedSet:
         )
 
 
-def prepare(molecules: Path, folder: Path, names: Sequence[str]) -> None:
-    """Write some sets, as far as they are not there: rows, splits, fingerprints, graphs."""
+def prepare(
+    molecules: Path, folder: Path, names: Sequence[str], *, descriptors: bool = True
+) -> None:
+    """Write some sets, as far as they are not there: rows, splits, fingerprints, graphs, and
+    RDKit's descriptors, which take the better part of an hour for HIV's molecules on one core.
+    """
     for name in names:
         path = folder / f"{name}.safetensors"
         if path.exists():
@@ -120,8 +126,9 @@ def prepare(molecules: Path, folder: Path, names: Sequence[str]) -> None:
             "parts": parts,
             "bits": packed_morgan(raw, BITS),
             "morgan": packed_morgan(raw),
-            "rdkit2d": GraphFeatures.fit(raw, ("rdkit2d",)).encode(raw).half(),
         }
+        if descriptors:
+            tensors["rdkit2d"] = GraphFeatures.fit(raw, ("rdkit2d",)).encode(raw).half()
         about = {"task": json.dumps(encoder.task.to_json()), "splits": json.dumps(splits)}
         with (folder / f"{name}.csv").open("w", newline="") as table:
             _write(table, raw)

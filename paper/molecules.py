@@ -173,6 +173,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("data/molecules"))
     parser.add_argument("--molecules", type=Path, default=Path("molecules"))
     parser.add_argument("--output", type=Path, default=RECORDS / "cells.jsonl")
+    parser.add_argument("--no-descriptors", action="store_true")
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--models", default="lgan")
     parser.add_argument("--members", default="1,5")
@@ -182,7 +183,7 @@ def main() -> None:
     sets = given.sets.split(",")
     if given.what == "prepare":
         given.folder.mkdir(parents=True, exist_ok=True)
-        prepare(given.molecules, given.folder, sets)
+        prepare(given.molecules, given.folder, sets, descriptors=not given.no_descriptors)
         return
     models, members = given.models.split(","), [int(n) for n in given.members.split(",")]
     unknown = sorted({*sets} - {*SETS}) + sorted({*models} - {*MODELS})

@@ -140,6 +140,9 @@ CHANGES: dict[str, dict[str, Any]] = {
     "decay 0.05": {"weight_decay": 0.05},
     "batches of 64": {"batch_size": 64},
     "two maps behind, batches of 64": {"head_layers": 2, "batch_size": 64},
+    "two maps behind, batches of 64, 120 epochs": {
+        "head_layers": 2, "batch_size": 64, "epochs": 120,
+    },
     "gin, lr 0.0007": {"model": "gin", "lr": 0.0007},
 }  # fmt: skip
 # What is told of whole molecules, half of it dropped in training or nothing.

@@ -84,9 +84,10 @@ def test_a_prepared_set_has_the_same_rows_on_both_sides(sets):
     }
 
 
-def test_networks_never_see_a_target_of_the_test_part(sets):
+@pytest.mark.parametrize("model", ["lgan+morgan", "lgan+rf"])
+def test_networks_never_see_a_target_of_the_test_part(model, sets):
     told = {"folder": str(sets), "name": "Numbers", "split": "random", "seeds": [0],
-            "model": "lgan+morgan", "members": 2, "change": {"epochs": 1}}  # fmt: skip
+            "model": model, "members": 2, "change": {"epochs": 1}}  # fmt: skip
     first = networks(**told)["predictions"]
     path = sets / "Numbers.safetensors"
     kept = path.read_bytes()
@@ -101,6 +102,15 @@ def test_networks_never_see_a_target_of_the_test_part(sets):
     path.write_bytes(kept)
     assert found[0] == first
     assert found[1] != first
+
+
+@pytest.mark.parametrize("name", ["Numbers", "Labels"])
+def test_beside_a_forest_the_mean_of_both_answers(name, sets):
+    told = {"folder": str(sets), "name": name, "split": "random", "seeds": [1]}
+    ran = {**told, "members": 1, "change": {"epochs": 1}}
+    [alone], [both] = (networks(**ran, model=model)["predictions"] for model in ("lgan", "lgan+rf"))
+    trees = molecule_peers.forest(str(sets), name, "random", 1, "rf")["predictions"]
+    np.testing.assert_allclose(both, (np.array(alone) + np.array(trees)) / 2)
 
 
 def test_a_choice_is_judged_on_the_validation_part_and_reads_no_target_of_it(sets):
