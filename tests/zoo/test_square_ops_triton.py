@@ -8,12 +8,12 @@ pytest.importorskip("triton", reason="the GPU kernels need the package triton")
 PROGRAM = """
 import torch
 from lgan import ops
-from lgan.zoo import square_ops, square_ops_triton
+from lgan.zoo import square_ops_triton
 from lgan.zoo.square_ops import matrix_product, square_readout
 from lgan.zoo.squares import Squares
 
 # Small enough that graphs have several pieces, and some have products of their own.
-square_ops_triton.PIECE, square_ops_triton.ROWS, square_ops.LARGE = 16, 8, 5
+square_ops_triton.PIECE, square_ops_triton.ROWS, Squares.LARGE = 16, 8, 5
 device = torch.device({device!r})
 generator = torch.Generator().manual_seed(0)
 single, half = torch.float32, torch.bfloat16

@@ -4,7 +4,6 @@ import torch
 from torch import Tensor
 
 from lgan import ops
-from lgan.zoo import square_ops
 from lgan.zoo.plain_graph import PlainGraph
 from lgan.zoo.square_ops import matrix_product, square_readout
 from lgan.zoo.squares import Squares
@@ -62,7 +61,7 @@ def test_pieces_are_the_same_graphs_in_parts(rows):
 @pytest.mark.parametrize("models", [(), (3,)])
 @pytest.mark.parametrize("large", [5, 48])
 def test_products_and_their_gradients_are_those_of_each_matrix(backend, models, large, monkeypatch):
-    monkeypatch.setattr(square_ops, "LARGE", large)
+    monkeypatch.setattr(Squares, "LARGE", large)
     squares = _squares([*varied(), nx.complete_graph(9), nx.path_graph(17)])
     rows = squares.adjacency.numel()
     a, b = (torch.randn(*models, rows, 70, dtype=torch.float64, requires_grad=True) for _ in "ab")

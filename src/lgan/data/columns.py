@@ -1,6 +1,7 @@
 """Named features of nodes, of pairs or of graphs."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -108,6 +109,19 @@ class Columns:
 def column_names(word: str, count: int) -> tuple[str, ...]:
     """The names of columns that have one word together: numbered from 1 where they are several."""
     return (word,) if count == 1 else tuple(f"{word}_{i + 1}" for i in range(count))
+
+
+def unlike_most(kinds: Mapping[int, Hashable]) -> dict[int, tuple[Any, Any]]:
+    """The rows of another kind than more than half of them: that kind and their own.
+
+    Example:
+        >>> unlike_most({0: "number", 2: "text", 3: "number"}), unlike_most({0: "number", 2: "text"})
+        ({2: ('number', 'text')}, {})
+    """
+    [(most, count)] = Counter(kinds.values()).most_common(1) or [(None, 0)]
+    if 2 * count <= len(kinds):
+        return {}
+    return {row: (most, kind) for row, kind in kinds.items() if kind != most}
 
 
 def _check_table(name: str, table: Tensor, dtype: torch.dtype, names: tuple[str, ...]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from lgan.data.columns import Columns
+from lgan.data.columns import Columns, unlike_most
 from lgan.data.raw import RawGraphs
 from lgan.data.undirected import NOT_DIRECTED, REDUCE, kept_direction, undirected_columns
 
@@ -34,8 +34,9 @@ def from_networkx(
     """Graphs of networkx with their attributes as features and targets.
 
     Loops are dropped. Missing targets (no attribute, or ``None``) are allowed. A graph with an
-    attribute that is missing on some nodes or edges, or that cannot be read, becomes an error of
-    its row, and so does ``None``.
+    attribute that is missing on some nodes or edges, that cannot be read, or that is of another
+    kind than in most graphs (text, numbers, lists of so many) becomes an error of its row, and so
+    does ``None``.
 
     Args:
         graphs: The graphs.
@@ -68,7 +69,11 @@ def from_networkx(
         edges = [row for graph in some for _, _, row in _arcs(graph, directed=directed)]
         return _columns(nodes, node_names, "the nodes"), _columns(edges, edge_names, "the edges")
 
-    nodes, edges, errors = _read_or_left_out(graphs, read)
+    def kinds(graph: "nx.Graph | None") -> dict[tuple[str, str], str]:
+        nodes, edges = _node_rows(graph), [row for *_, row in _arcs(graph, directed=False)]
+        return _kinds(nodes, node_names, "the nodes") | _kinds(edges, edge_names, "the edges")
+
+    nodes, edges, errors = _read_or_left_out(graphs, read, kinds)
     rows = [row for row in range(len(graphs)) if row not in errors]
     sizes: list[int] = []
     ends: list[tuple[int, int]] = []
@@ -166,6 +171,7 @@ def _names(wanted: Sequence[str] | None, each: list[list[Mapping[str, Any]]], of
 def _read_or_left_out(
     graphs: "Sequence[nx.Graph | None]",
     read: "Callable[[Sequence[nx.Graph | None]], tuple[Columns, Columns]]",
+    kinds: "Callable[[nx.Graph | None], dict[tuple[str, str], str]]",
 ) -> tuple[Columns, Columns, dict[int, str]]:
     """The columns of nodes and edges, and why some graphs are not among them, by their row."""
     errors = {row: "there is no graph" for row, graph in enumerate(graphs) if graph is None}
@@ -177,7 +183,31 @@ def _read_or_left_out(
                 read([graph])
             except (TypeError, ValueError) as error:
                 errors[row] = str(error).removesuffix(".")
+        errors |= _unlike({row: kinds(g) for row, g in enumerate(graphs) if row not in errors})
     return *read([graph for row, graph in enumerate(graphs) if row not in errors]), errors
+
+
+def _unlike(kinds: dict[int, dict[tuple[str, str], str]]) -> dict[int, str]:
+    """Why graphs do not go with most of the others, by their row."""
+    found: dict[int, str] = {}
+    for of, name in dict.fromkeys(key for own in kinds.values() for key in own):
+        there = {row: own[of, name] for row, own in kinds.items() if (of, name) in own}
+        for row, (most, kind) in unlike_most(there).items():
+            found[row] = (
+                f"The attribute {name!r} of {of} must be {most}, as in most graphs, got {kind}. "
+                "Correct it, or leave it out"
+            )
+    return found
+
+
+def _kinds(rows: list[Mapping[str, Any]], names: list[str], of: str) -> dict[tuple[str, str], str]:
+    """What the attributes of the nodes or edges of a graph are: ``text``, ``[number, number]``."""
+    found = {}
+    for name in names if rows else []:
+        parts = _flat(name, [row[name] for row in rows], of)
+        words = ", ".join(_kind(cells[0], part, of) for part, cells in parts.items())
+        found[of, name] = words if name in parts else f"[{words}]"
+    return found
 
 
 def _columns(rows: list[Mapping[str, Any]], names: list[str], of: str) -> Columns:

@@ -1,5 +1,6 @@
 """PyG graphs as `RawGraphs`."""
 
+import re
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -8,16 +9,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lgan.data.columns import Columns, column_names
+from lgan.data.columns import Columns, column_names, unlike_most
 from lgan.data.raw import RawGraphs
 from lgan.data.undirected import NOT_DIRECTED, REDUCE, kept_direction, undirected_columns
 
 READ = {"x", "edge_index", "edge_attr", "edge_weight", "y", "smiles", "num_nodes", "batch", "ptr"}
+NODES, EDGES = ("x",), ("edge_attr", "edge_weight")  # the fields of features
 
 
 def from_pyg(
     graphs: Sequence[Any],
     *,
+    node_features: Sequence[str] | None = None,
+    edge_features: Sequence[str] | None = None,
     targets: Sequence[str] | None = None,
     symmetrise: bool = False,
     directed: bool = False,
@@ -27,10 +31,13 @@ def from_pyg(
     Integer ``x`` and ``edge_attr`` are categories, real ones numbers; their columns are called
     ``x_1``, ``x_2`` and so on. ``y`` gives the targets ``y``, or ``y_1``, ``y_2`` and so on, with
     NaN for missing. ``smiles`` names the graphs. Loops are dropped. A graph without its edges or
-    features, or with some that are not finite, becomes an error of its row, and so does ``None``.
+    features, with some that are not finite, or of another type or width than in most graphs, becomes
+    an error of its row, and so does ``None``.
 
     Args:
         graphs: The graphs.
+        node_features: Columns of nodes; without any of ``x`` it is not looked at. All unless given.
+        edge_features: Columns of edges, likewise of ``edge_attr`` and ``edge_weight``.
         targets: Names of the targets, one for each column of ``y``.
         symmetrise: Read directed graphs as undirected ones, and take the mean, or the smallest
             category, where the two directions of an edge differ.
@@ -42,7 +49,8 @@ def from_pyg(
         >>> from_pyg([Data(x=torch.tensor([6, 6, 8]), edge_index=edge_index)]).nodes.vocabularies
         (('6', '8'),)
     """
-    every, errors = graphs, _unreadable(graphs)
+    fields = _fields(NODES, node_features) + _fields(EDGES, edge_features)
+    every, errors = graphs, _unreadable(graphs, fields)
     rows = [row for row in range(len(every)) if row not in errors]
     graphs = [every[row] for row in rows]
     sizes = [int(graph.num_nodes) for graph in graphs]
@@ -60,11 +68,11 @@ def from_pyg(
             f"{rows[int(edge_graph[edge])]}. {NOT_DIRECTED if directed else REDUCE}"
         )
 
-    fields = {key: [getattr(g, key, None) for g in graphs] for key in ("edge_attr", "edge_weight")}
-    edges = _joined(
-        _columns(fields["edge_attr"], counts.tolist(), "edge_attr"),
-        _columns(fields["edge_weight"], counts.tolist(), "edge_weight"),
-    )
+    def columns(key: str, lengths: list[int]) -> Columns:
+        values = [getattr(g, key, None) if key in fields else None for g in graphs]
+        return _columns(values, lengths, key)
+
+    edges = _joined(*(columns(key, counts.tolist()) for key in EDGES))
     pair_index, pairs = undirected_columns(
         np.ascontiguousarray(ends.T.numpy()),
         int(node_ptr[-1]),
@@ -85,7 +93,7 @@ def from_pyg(
         name="graphs",
         node_ptr=node_ptr,
         pair_index=torch.from_numpy(pair_index),
-        nodes=_columns([g.x for g in graphs], sizes, "x"),
+        nodes=columns("x", sizes),
         pairs=pairs,
         targets={name: [column[row] for row in rows] for name, column in told.items()},
         rows=torch.tensor(rows, dtype=torch.int64),
@@ -96,7 +104,13 @@ def from_pyg(
     )
 
 
-def _unreadable(graphs: Sequence[Any]) -> dict[int, str]:
+def _fields(fields: tuple[str, ...], names: Sequence[str] | None) -> tuple[str, ...]:
+    """The fields that hold some of the columns of these names."""
+    wanted = fields if names is None else {re.sub(r"_\d+$", "", name) for name in names}
+    return tuple(field for field in fields if field in wanted)
+
+
+def _unreadable(graphs: Sequence[Any], fields: tuple[str, ...]) -> dict[int, str]:
     """Why graphs cannot be read, by their row."""
     from torch_geometric.data import Data
 
@@ -110,14 +124,24 @@ def _unreadable(graphs: Sequence[Any]) -> dict[int, str]:
     # A field that most graphs have is one that all should have.
     usual = {
         key
-        for key in ("x", "edge_attr", "edge_weight")
+        for key in fields
         if 2 * sum(getattr(graph, key, None) is not None for graph in there) >= len(there)
     }
-    found = {row: _flaw(graph, usual) for row, graph in enumerate(graphs)}
+    found = {row: _flaw(graph, fields, usual) for row, graph in enumerate(graphs)}
+    for key in fields:
+        of = {row: getattr(graphs[row], key, None) for row, reason in found.items() if not reason}
+        kinds = {row: _kind(value) for row, value in of.items() if value is not None}
+        for row, (most, kind) in unlike_most(kinds).items():
+            found[row] = f"`{key}` must be {most}, as in most graphs, got {kind}; make it so"
     return {row: reason for row, reason in found.items() if reason}
 
 
-def _flaw(graph: Any, usual: set[str]) -> str:
+def _kind(value: Tensor) -> str:
+    width = value.size(1) if value.ndim == 2 else 1
+    return f"{'real' if value.is_floating_point() else 'integer'} with columns: {width}"
+
+
+def _flaw(graph: Any, fields: tuple[str, ...], usual: set[str]) -> str:
     """Why a graph cannot be read; nothing where it can."""
     if graph is None:
         return "there is no graph"
@@ -134,7 +158,7 @@ def _flaw(graph: Any, usual: set[str]) -> str:
             f"`edge_index` must name nodes from 0 to {graph.num_nodes - 1}, got "
             f"{int(index.min())} to {int(index.max())}; correct it, or set `num_nodes`"
         )
-    for key in ("x", "edge_attr", "edge_weight"):
+    for key in fields:
         value = getattr(graph, key, None)
         length = graph.num_nodes if key == "x" else index.size(1)
         if value is None and (key not in usual or length == 0):

@@ -62,7 +62,8 @@ def load_raw(
             their values by name.
         smiles_column: The column of a table that holds the molecules.
         molecules: How molecules become graphs.
-        node_features: Attributes of nodes of networkx graphs, GraphML and JSON lines to read.
+        node_features: Attributes of nodes of networkx graphs, GraphML and JSON lines to read; of
+            PyG graphs an empty list leaves out those there are.
         edge_features: Attributes of their edges to read.
         symmetrise: Read directed graphs as undirected ones.
         directed: Keep the direction of their arcs, for `lgan.LGAN(directed=True)`. Graphs that
@@ -303,7 +304,12 @@ def _graphs(entries: list[Any], how: _Reading) -> RawGraphs:
         from lgan.data.pyg import from_pyg
 
         return from_pyg(
-            entries, targets=how.target_names, symmetrise=how.symmetrise, directed=how.directed
+            entries,
+            node_features=how.node_features,
+            edge_features=how.edge_features,
+            targets=how.target_names,
+            symmetrise=how.symmetrise,
+            directed=how.directed,
         )
     raise TypeError(
         "Expected a list of SMILES, RDKit molecules, PyG `Data` or networkx graphs, got one of "

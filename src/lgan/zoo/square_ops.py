@@ -13,9 +13,6 @@ from lgan.ops.threads import by_planes, in_threads
 from lgan.ops.torch_any import grouped_max
 from lgan.zoo.squares import Squares
 
-# Nodes from which on the matrices of a graph are multiplied by torch: loops are faster below.
-LARGE = 48
-
 
 def matrix_product(a: Tensor, b: Tensor, squares: Squares) -> Tensor:
     """For every graph and channel the product of two matrices, ``[*, R, F]``."""
@@ -48,25 +45,6 @@ def square_readout(h: Tensor, squares: Squares, reduce: Readout) -> Tensor:
 
 def _sum(h: Tensor, ptr: Tensor) -> Tensor:
     return ops.segment_sum(h, torch.ones(h.size(-2), device=h.device), ptr)
-
-
-def large_products(of: str, x: Tensor, y: Tensor, squares: Squares, out: Tensor) -> None:
-    """Write the products of large graphs into their rows.
-
-    Args:
-        of: What is multiplied, as ``torch.einsum`` reads it.
-        x: The first factors ``[K, R, F]``.
-        y: The second ones.
-        squares: The graphs.
-        out: The products; rows of other graphs stay as they are.
-    """
-    first = 0
-    for n in squares.sizes:
-        own = slice(first, first + n * n)
-        if n >= LARGE:
-            left, right = (t[:, own].unflatten(1, (n, n)) for t in (x, y))
-            out[:, own] = torch.einsum(of, left, right).flatten(1, 2)
-        first = own.stop
 
 
 def _functions(backend: str) -> tuple[Any, Any]:
@@ -111,7 +89,7 @@ class _CompiledProduct(torch.autograd.Function):
         ctx.save_for_backward(a, b)
         ctx.squares = squares
         out = torch.zeros_like(a, memory_format=torch.contiguous_format)
-        arrays = (_array(a), _array(b), squares.size.numpy(), LARGE, out.numpy())
+        arrays = (_array(a), _array(b), squares.size.numpy(), Squares.LARGE, out.numpy())
         in_threads(product_forward, a.size(0), a.size(2), a.numel(), *arrays)
         _large_by_planes("kisf,ksjf->kijf", a, b, squares, out)
         return out
@@ -123,7 +101,7 @@ class _CompiledProduct(torch.autograd.Function):
 
         a, b = ctx.saved_tensors
         grads = [torch.zeros_like(x, memory_format=torch.contiguous_format) for x in (a, b)]
-        arrays = (_array(grad), _array(a), _array(b), ctx.squares.size.numpy(), LARGE)
+        arrays = (_array(grad), _array(a), _array(b), ctx.squares.size.numpy(), Squares.LARGE)
         places = (g.numpy() for g in grads)
         in_threads(product_backward, a.size(0), a.size(2), a.numel(), *arrays, *places)
         _large_by_planes("kijf,ksjf->kisf", grad, b, ctx.squares, grads[0])
@@ -132,11 +110,11 @@ class _CompiledProduct(torch.autograd.Function):
 
 
 def _large_by_planes(of: str, x: Tensor, y: Tensor, squares: Squares, out: Tensor) -> None:
-    """:func:`large_products`, whose threads take models apart."""
+    """:meth:`Squares.multiply_large`, whose threads take models apart."""
     x, y = x.detach(), y.detach()
 
     def some(k0: int, k1: int) -> None:
-        large_products(of, x[k0:k1], y[k0:k1], squares, out[k0:k1])
+        squares.multiply_large(of, x[k0:k1], y[k0:k1], out[k0:k1])
 
     by_planes(some, x.size(0), x.numel())
 

@@ -13,7 +13,6 @@ from torch import Tensor
 
 from lgan.graph.segments import lengths_to_ptr
 from lgan.ops.first_order import first_order
-from lgan.zoo import square_ops
 from lgan.zoo.squares import Squares
 
 COLUMNS = 64  # channels of a program, at most
@@ -207,10 +206,10 @@ def _product(
         columns = _columns(width)
         _product_kernel[(graph.numel(), models, triton.cdiv(width, columns))](
             x, y, out, squares.ptr, squares.size, node_ptr, graph, rows, width,
-            X_BACK=x_back, Y_BACK=y_back, SIDE=SIDE, COLUMNS=columns, LARGE=square_ops.LARGE,
+            X_BACK=x_back, Y_BACK=y_back, SIDE=SIDE, COLUMNS=columns, LARGE=Squares.LARGE,
         )  # fmt: skip
     of = f"k{'sif' if x_back else 'isf'},k{'jsf' if y_back else 'sjf'}->kijf"
-    square_ops.large_products(of, x, y, squares, out)
+    squares.multiply_large(of, x, y, out)
     return out
 
 

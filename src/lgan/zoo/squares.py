@@ -7,6 +7,7 @@ meets no padding at all, and neither do the products of matrices.
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -25,7 +26,10 @@ class Squares:
         nodes: Which nodes of the batch are theirs.
         diagonal: The row of the pair ``(i, i)`` of each of them ``[n]``.
         adjacency: Whether the pair of each row is an edge ``[*, R]``.
+        LARGE: Nodes from which on torch multiplies the matrices of a graph: loops are faster below.
     """
+
+    LARGE: ClassVar[int] = 48
 
     size: Tensor
     sizes: list[int]
@@ -72,6 +76,23 @@ class Squares:
             total += n * n
         parts.append((first, len(self.sizes)))
         return [self] if len(parts) == 1 else [self._part(*part) for part in parts]
+
+    def multiply_large(self, of: str, x: Tensor, y: Tensor, out: Tensor) -> None:
+        """Write the products of large graphs into their rows of ``out``.
+
+        Args:
+            of: What is multiplied, as ``torch.einsum`` reads it.
+            x: The first factors ``[K, R, F]``.
+            y: The second ones.
+            out: The products; rows of other graphs stay as they are.
+        """
+        first = 0
+        for n in self.sizes:
+            own = slice(first, first + n * n)
+            if n >= self.LARGE:
+                left, right = (t[:, own].unflatten(1, (n, n)) for t in (x, y))
+                out[:, own] = torch.einsum(of, left, right).flatten(1, 2)
+            first = own.stop
 
     def _part(self, first: int, last: int) -> "Squares":
         nodes = slice(sum(self.sizes[:first]), sum(self.sizes[:last]))
