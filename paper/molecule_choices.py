@@ -42,6 +42,7 @@ CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
     "dropout 0.2": ("lgan", {"dropout": 0.2}),
     "dropout 0.5": ("lgan", {"dropout": 0.5}),
     "twice the epochs": ("lgan", {"longer": 2.0}),
+    "twice the epochs, stopping": ("lgan", {"longer": 2.0, "patience": 20}),
     "half the epochs": ("lgan", {"longer": 0.5}),
     "four times the epochs": ("lgan", {"longer": 4.0}),
     "twice the epochs, dropout 0.2": ("lgan", {"longer": 2.0, "dropout": 0.2}),

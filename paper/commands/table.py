@@ -179,6 +179,23 @@ def recipe(
 
 
 @app.command()
+def stopping(
+    form: Format = None,
+    as_json: options.Json = False,
+    records: Records = Path("results/cv"),
+) -> None:
+    """What it would change to stop training early, from the curves of complete runs.
+
+    Example: lgan table stopping --format md
+    """
+    from paper.stopping import stopping_grid
+
+    names = list(records.glob("*-default-*.json"))
+    paths = some_rows(names, records, "cv MUTAG --recipe default --bagged")
+    show([stopping_grid(paths)], form, as_json=as_json)
+
+
+@app.command()
 def coverage(
     form: Format = None,
     as_json: options.Json = False,

@@ -612,6 +612,20 @@ def test_what_a_column_calls_test_is_not_trained_on(words, lgan, tmp_path):
     assert seen == [part == "train" for part in parts]
 
 
+def test_training_ends_where_epochs_bring_nothing_better(lgan, tmp_path):
+    pytest.importorskip("rdkit", reason="molecules need rdkit")
+    table = tmp_path / "lengths.csv"
+    table.write_text("\n".join(["smiles,y", *(f"{'C' * n},{n}" for n in range(1, 21))]))
+    small = ["--members", "2", "--epochs", "40", "--hidden", "4", "--set", "patience=2"]
+    ran = lgan("train", table, *small, "--no-report", "--output", tmp_path / "run")
+    assert "up to 40 epochs, until 2 bring nothing better" in ran.err
+    chosen, of = map(int, re.search(r"chose the epoch \((\d+) of (\d+) trained", ran.err).groups())
+    assert chosen < of < 40
+    assert "after which 2 had brought nothing better" in ran.err
+    whole = lgan("train", table, *small[:-1], "patience=0", "--no-report", "--output", "whole")
+    assert re.search(r"chose the epoch \(\d+ of 40\)", whole.err)
+
+
 @pytest.mark.parametrize("command", ["cv", "sweep"])
 def test_folds_that_do_not_define_the_metric_are_told(command, lgan, tmp_path):
     pytest.importorskip("rdkit", reason="molecules need rdkit")

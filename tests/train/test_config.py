@@ -66,7 +66,7 @@ def test_schedules_are_those_of_torch(schedule, warmup, rise):
         ("schedule", "linear", "`schedule` must be one of .*cosine.*got 'linear'"),
         ("warmup", 1.0, "`warmup` must be at least 0 and below 1, got 1.0"),
         ("window", 0, "`window` must be 1 or more, got 0"),
-        ("patience", -1, "`patience` must be 0 or more, got -1"),
+        ("patience", -2, "`patience` must be -1 or more, got -2"),
         ("weight_decay", math.nan, "`weight_decay` must be 0 or more, finite, got nan"),
     ],
 )

@@ -194,7 +194,8 @@ Epochs = Annotated[
     int | None,
     number(
         min=1,
-        help="Number of epochs.",
+        help="Number of epochs at most: by the recipe training stops when a third of them, 20 or "
+        "more, bring nothing better (`--set patience=0`: never).",
         show_default="60, fewer beyond 20,000 graphs; by the recipe",
     ),
 ]

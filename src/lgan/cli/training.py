@@ -239,7 +239,10 @@ def train(
             side = f"{members} members side by side" if members > 1 else "one model"
             each = "each without another" if members > 1 else "without one"
             held = f"{each} of {made} folds" if made > 1 else "without what is held out"
-            note(f"training {side}, {held}, up to {settings.training.epochs} epochs")
+            training = settings.training
+            waits = 0 < training.patience < training.epochs
+            early = f", until {training.patience} bring nothing better" if waits else ""
+            note(f"training {side}, {held}, up to {training.epochs} epochs{early}")
             compile_loops(model, place)
         with (
             resumable(folder, resume=resume, overwrite=overwrite) if leader else nullcontext(),

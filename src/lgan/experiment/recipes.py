@@ -32,6 +32,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "warmup": 0.05,
         "average": 0.8,
         "window": 5,
+        "patience": -1,
         "features": "all",
         "edge_features": "all",
     },

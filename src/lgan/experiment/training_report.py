@@ -90,9 +90,11 @@ def estimate_words(trained: TrainedEnsemble) -> tuple[str, str]:
     scores = [score for score in trained.fold_scores if score == score]
     spread = f" ± {shown(metric, stdev(scores))} over {len(scores)} folds" if scores[1:] else ""
     of = "each model on the graphs it did not train on"
+    epochs, config = trained.test.size(1), trained.info["config"]
+    early = f" trained, after which {config['patience']} had brought nothing better"
     return shown(metric, trained.score) + spread, (
         f"{of if trained.members > 1 else 'on the held-out part'}; they chose the epoch "
-        f"({trained.epoch} of {trained.info['config']['epochs']}), so it is optimistic by a "
+        f"({trained.epoch} of {epochs}{early if epochs < config['epochs'] else ''}), so it is optimistic by a "
         "little: `lgan cv --bagged` measures the whole procedure"
     )
 

@@ -34,7 +34,7 @@ class TrainConfig:
         window: Epochs over which the held-out metric is averaged, up to and with an epoch, before
             an epoch is chosen by it.
         patience: Epochs without improvement of that average after which all models stop together;
-            0 for never.
+            0 for never, -1 for a third of the epochs, see :meth:`sized`.
         seed: Fixes initial weights, batches and dropout.
         memory_budget: Bytes that the activations of models side by side may take; 0 for what
             :meth:`budget_on` finds sensible.
@@ -63,7 +63,7 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         least_counts = {"epochs": 0, "iterations": 0, "batch_size": 0, "lr_halving": 0,
-                        "window": 1, "patience": 0, "seed": 0, "memory_budget": 0}  # fmt: skip
+                        "window": 1, "patience": -1, "seed": 0, "memory_budget": 0}  # fmt: skip
         for name, least in least_counts.items():
             if getattr(self, name) < least:
                 raise ValueError(f"`{name}` must be {least} or more, got {getattr(self, name)}.")
@@ -85,20 +85,24 @@ class TrainConfig:
 
     def sized(self, graphs: int, *, largest_batch: int = 64) -> "TrainConfig":
         """The same settings with epochs and batches that fit the number of graphs, where they are
-        left open: the more graphs, the more steps an epoch has.
+        left open: the more graphs, the more steps an epoch has. Patience that is left open is a
+        third of the epochs, and never less than 20.
 
         Args:
             graphs: How many graphs are trained on.
             largest_batch: Graphs in a batch at most, but for sets of more than 200 times as many.
 
         Example:
-            >>> open_ = TrainConfig(epochs=0, batch_size=0)
-            >>> [(c.epochs, c.batch_size) for c in map(open_.sized, (200, 1000, 4000, 40_000))]
-            [(60, 16), (60, 50), (60, 64), (42, 128)]
+            >>> open_ = TrainConfig(epochs=0, batch_size=0, patience=-1)
+            >>> sized = [open_.sized(graphs) for graphs in (200, 1000, 4000, 40_000)]
+            >>> [(c.epochs, c.batch_size, c.patience) for c in sized]
+            [(60, 16, 20), (60, 50, 20), (60, 64, 20), (42, 128, 20)]
         """
         epochs = self.epochs or max(15, min(60, round(60 * (20_000 / max(graphs, 1)) ** 0.5)))
         batch = max(16, min(largest_batch, graphs // 20), min(128, graphs // 200))
-        return replace(self, epochs=epochs, batch_size=self.batch_size or batch)
+        patience = max(20, epochs // 3) if self.patience < 0 else self.patience
+        batch_size = self.batch_size or batch
+        return replace(self, epochs=epochs, batch_size=batch_size, patience=patience)
 
     def budget_on(self, device: torch.device) -> int:
         """The memory budget on a device: as given, or three quarters of what a GPU has free.

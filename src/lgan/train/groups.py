@@ -52,12 +52,9 @@ def how_many_at_once(
     at_once = together.least(at_once)
     if at_once < models:
         logger.warning(
-            "%d models need more than the memory budget of %.1f GiB: training %d at a time.",
-            models, budget / 2**30, at_once,
+            "%d models need more than the memory budget of %.1f GiB: training %d at a time, all of "
+            "%d epochs.", models, budget / 2**30, at_once, config.epochs,
         )  # fmt: skip
-        if config.patience:
-            logger.warning("Models in groups cannot stop together: all train %d epochs, and what "
-                           "lies behind the end is dropped.", config.epochs)  # fmt: skip
     return at_once
 
 

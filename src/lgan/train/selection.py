@@ -141,11 +141,11 @@ def has_stopped(
     Args:
         choices: The metric so far of the models that choose together ``[models, epochs]``, for
             every choice.
-        patience: Number of epochs; 0 goes on for ever.
+        patience: Number of epochs; 0 and less go on for ever.
         window: Epochs over which the metric is averaged before an epoch is chosen.
         higher: Whether more of the metric is better.
     """
-    if not patience or choices[0].size(1) <= patience:
+    if patience <= 0 or choices[0].size(1) <= patience:
         return False
     means = torch.stack([mean_over_models(curves) for curves in choices])
     latest = int(best_epochs(means, higher=higher, window=window, last=False).max())
