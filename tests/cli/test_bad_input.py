@@ -173,6 +173,18 @@ def test_json_tells_what_is_odd_about_a_source(lgan, tmp_path, model):
     assert said["unseen"]["node element"] == {"Xe": 1}
 
 
+def test_parts_are_scored_as_the_whole_is(lgan, tmp_path, model):
+    rows = ["CCO,1", "C1CC,0", "c1ccccc1Cl,0", "CCCCBr,1"]
+    (tmp_path / "b.csv").write_bytes(table(*rows, names="smiles,active"))
+    whole = lgan("predict", model, "b.csv", "--json").json
+    parts = lgan("predict", model, "b.csv", "--shards", 2, "-o", "out", "--json").json
+    assert parts["metrics"] == pytest.approx(whole["metrics"], rel=1e-4)
+    assert (parts["rows"], parts["seen"], parts["failed"]) == (4, whole["seen"], 1)
+    said = lgan("predict", model, "b.csv", "--shards", 2, "-o", "out")
+    assert "roc-auc" in said.out
+    assert "1 of 4 rows have no prediction" in said.err
+
+
 def rewritten(path, change):
     """The same file with other metadata."""
     with safe_open(path, "pt") as file:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import networkx as nx
 import pytest
 import torch
 
@@ -610,6 +611,22 @@ def test_what_a_column_calls_test_is_not_trained_on(words, lgan, tmp_path):
     with Path("said.csv").open(newline="") as file:
         seen = [row["seen"] == "yes" for row in csv.DictReader(file)]
     assert seen == [part == "train" for part in parts]
+
+
+def test_graphs_are_known_again_by_a_model_that_reads_no_features_of_edges(lgan, tmp_path):
+    lines = []
+    for n in range(4, 16):
+        graph = nx.cycle_graph(n)
+        nx.set_edge_attributes(graph, {edge: n + edge[0] / 2 for edge in graph.edges}, "w")
+        graph.graph["target"] = n % 2
+        lines.append(json.dumps(nx.node_link_data(graph, edges="edges")))
+    source = tmp_path / "cycles.jsonl"
+    source.write_text("\n".join(lines))
+    how = ["--members", "1", "--epochs", "1", "--folds", "3", "--no-report"]
+    for model in ("gin", "dgcnn"):  # of which the first reads them
+        assert lgan("train", source, "--model", model, *how, "--output", model).code == 0
+        said = lgan("predict", f"{model}/model.safetensors", source, "--json")
+        assert json.loads(said.out)["seen"] == 8
 
 
 def test_training_ends_where_epochs_bring_nothing_better(lgan, tmp_path):

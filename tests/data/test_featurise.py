@@ -169,6 +169,8 @@ def test_standard_form_is_the_neutral_largest_fragment() -> None:
         ("x\ny\n", "RDKit cannot read this mol block"),
         ("\n\n\n  0  0  0  0  0  0  0  0  0  0999 V2000\nM  END\n", "the molecule has no atoms"),
         ("C" * 300 + "(", "…$"),
+        ("C" * 20_000, "up to 10,000 atoms, got 20,000"),
+        ("C" * 200_000, "up to 100,000 characters, got 200,000"),
     ],
 )
 def test_unreadable_rows_keep_their_place_and_reason(structure: object, reason: str) -> None:

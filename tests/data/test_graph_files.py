@@ -48,7 +48,22 @@ def test_graphml_holds_graphs_with_their_attributes(tmp_path: Path) -> None:
     assert load_raw(path, symmetrise=True).num_pairs == 1
 
 
+def test_names_of_edges_in_graphml_are_no_features(tmp_path: Path) -> None:
+    path = tmp_path / "ring.graphml"
+    text = "".join(nx.generate_graphml(_graphs()[0]))
+    for number in range(3):
+        text = text.replace("<edge source", f'<edge id="e{number}" source', 1)
+    path.write_text(text)
+    raw = load_raw(path)
+    assert (raw.num_pairs, raw.pairs.names, raw.pairs.number_names) == (3, (), ("length",))
+
+
 BAD_LINES = {
+    "a number of too many digits": (f'{{"a": 1{"0" * 5000}}}', "line 2: expected one JSON object"),
+    "half of a letter": (
+        '{"nodes": [], "edges": [], "graph": {"a": "\\ud83d"}}',
+        "line 2: .*surrog",
+    ),
     "no JSON": ("{", "line 2: expected one JSON object"),
     "a number": ("3", "line 2: expected an object with `nodes` and `edges`, got int"),
     "no nodes": ('{"edges": []}', r"line 2: .*got \['edges'\]"),
@@ -84,6 +99,8 @@ def test_nodes_may_be_called_by_several_values(tmp_path: Path) -> None:
 
 
 BOMB = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><graphml/>'
+BOMB_16 = BOMB.replace('"1.0"', '"1.0" encoding="utf-16"').encode("utf-16")
+STRANGER = "".join(nx.generate_graphml(nx.path_graph(3))).replace('target="2"', 'target="99"')
 
 
 @pytest.mark.parametrize(
@@ -91,14 +108,16 @@ BOMB = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">
     [
         ("", "must hold graphs in GraphML"),
         ("<graphml>", "must hold graphs in GraphML"),
+        (STRANGER, "edges must join nodes that are listed, and '99' is not"),
+        (BOMB_16, "must define no entities"),
         ("not xml", "must hold graphs in GraphML"),
         ("<graphml/>", "at least one graph"),
         (BOMB, "define no entities"),
     ],
 )
-def test_bad_graphml_is_refused(tmp_path: Path, content: str, message: str) -> None:
+def test_bad_graphml_is_refused(tmp_path: Path, content: str | bytes, message: str) -> None:
     path = tmp_path / "x.graphml"
-    path.write_text(content)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(ValueError, match=message):
         read_graph_file(path)
 

@@ -100,7 +100,12 @@ def test_loops_need_no_attributes(graphs: list[nx.Graph], directed: bool) -> Non
 BAD = {
     "an attribute missing": (lambda g: g.nodes["x"].pop("element"), "'element', got 1 of 3"),
     "nothing": (lambda g: g.edges["x", "y"].update(order=None), "text, a number or a list"),
-    "an infinite number": (lambda g: g.nodes["x"].update(charge=float("inf")), "finite, got inf"),
+    "an infinite number": (
+        lambda g: g.nodes["x"].update(charge=float("inf")),
+        "finite in single precision, got inf",
+    ),
+    "a large number": (lambda g: g.nodes["x"].update(charge=1e300), "finite in .*, got 1e\\+300"),
+    "a larger one": (lambda g: g.nodes["x"].update(charge=10**400), "finite in single precision"),
     "text among numbers": (lambda g: g.nodes["x"].update(charge="high"), "numbers or text"),
     "an object": (lambda g: g.nodes["x"].update(charge={}), "text, a number or a list"),
     "lists of two lengths": (lambda g: g.nodes["x"].update(charge=[1, 2]), "same number of values"),
@@ -127,6 +132,14 @@ def test_bad_attributes_cost_the_row_of_their_graph(graphs: list[nx.Graph], case
         load_raw(graphs, targets={"mass": [1]})
 
 
+def test_an_attribute_named_as_a_place_of_a_list_is_refused(graphs: list[nx.Graph]) -> None:
+    for graph in graphs:
+        nx.set_node_attributes(graph, [0.5, 2.5], "place")
+        nx.set_node_attributes(graph, 1.5, "place_2")
+    with pytest.raises(ValueError, match="'place_2' beside a list 'place'"):
+        load(graphs)
+
+
 def test_attributes_that_no_graph_has_or_most_lack_are_refused(graphs: list[nx.Graph]) -> None:
     with pytest.raises(ValueError, match=r"'colour', got 5 of 5 without; there are 'element'"):
         from_networkx(graphs, node_features=["colour"])
@@ -135,12 +148,38 @@ def test_attributes_that_no_graph_has_or_most_lack_are_refused(graphs: list[nx.G
         from_networkx(graphs)
 
 
-def test_values_of_another_kind_than_those_of_other_graphs_are_refused(
+def test_values_of_two_kinds_of_which_none_prevails_are_refused(
     graphs: list[nx.Graph],
 ) -> None:
     nx.set_node_attributes(graphs[0], "high", "charge")
     with pytest.raises(ValueError, match="'charge' of the nodes must be numbers or text, got both"):
         from_networkx(graphs)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda g: nx.set_node_attributes(g, "high", "charge"),
+            "nodes must be number, .* got text",
+        ),
+        (lambda g: nx.set_node_attributes(g, [1, 2], "charge"), r"got \[number, number\]"),
+        (lambda g: nx.set_node_attributes(g, 7, "element"), "nodes must be text, .* got number"),
+        (lambda g: nx.set_edge_attributes(g, "single", "order"), "edges must be number, .* text"),
+    ],
+)
+def test_a_graph_with_another_kind_of_values_than_most_costs_its_row(
+    graphs: list[nx.Graph], change: Callable[[nx.Graph], None], message: str
+) -> None:
+    expected = from_networkx(graphs)
+    change(odd := graphs[0].copy())
+    raw = from_networkx([graphs[0], odd, graphs[1]])
+    [(row, reason)] = raw.errors
+    assert row == 1
+    assert re.search(message, reason)
+    assert raw.rows.tolist() == [0, 2]
+    assert torch.equal(raw.nodes.numbers, expected.nodes.numbers)
+    assert torch.equal(raw.pair_index, expected.pair_index)
 
 
 def test_a_target_that_no_graph_has_is_refused(graphs: list[nx.Graph]) -> None:

@@ -94,8 +94,17 @@ UNREADABLE = {
         "nodes from 0 to 2, got 0 to 5",
     ),
     "edges of reals": (_data(edge_index=BOTH.float()), "integers of shape"),
+    "edges that are no tensor": (_data(edge_index=[[0], [1]]), r"shape \[2, E\], got list"),
+    "complex numbers": (_data(x=torch.ones(3, 1) * 1j), "`x` must be plain numbers, got .*complex"),
+    "a sparse matrix": (_data(x=torch.eye(3).to_sparse()), "plain numbers, got .*sparse_coo"),
+    "numbers of double precision": (
+        _data(x=torch.full((3, 1), 1e300, dtype=torch.float64)),
+        "finite",
+    ),
     "x of another length": (_data(x=torch.zeros(2, 1), num_nodes=3), "`x` must have 3 rows"),
     "x missing in one": (_data(x=None, num_nodes=3), "`x` must have 3 rows, got NoneType"),
+    "x of another width": (_data(x=torch.zeros(3, 2).long()), "integers of width 1, .* width 2"),
+    "x of another type": (_data(x=torch.zeros(3, 1)), "must be integers .* got reals"),
     "x without a value": (_data(x=torch.tensor([[1.0], [torch.nan], [1.0]])), "`x` .* finite"),
 }
 
@@ -110,6 +119,20 @@ def test_a_bad_graph_costs_its_row(case: str) -> None:
     assert raw.rows.tolist() == [0, 2]
     assert raw.targets == {"y": [1, 0]}
     assert raw.pair_index.tolist() == [[0, 1, 3, 4], [1, 2, 4, 5]]
+
+
+def test_a_flaw_of_features_that_are_not_read_costs_no_row() -> None:
+    attr, x = torch.full((4, 1), torch.nan), torch.full((3, 1), torch.nan)
+    graphs = [_data(edge_attr=torch.ones(4, 1), y=torch.tensor([k % 2])) for k in range(3)]
+    graphs.append(_data(edge_attr=attr, y=torch.tensor([1])))
+    assert from_pyg(graphs, edge_features=()).num_graphs == 4
+    assert load(graphs, edge_features="none").num_graphs == 4
+    graphs[0].x = x
+    assert load(graphs, edge_features="none", features="degree").num_graphs == 4
+    with pytest.warns(UserWarning, match="2 of 4 rows of graphs cannot be read"):
+        assert load(graphs).num_graphs == 2
+    with pytest.raises(ValueError, match=r"columns of edge_attr or edge_weight .* got 'colour'"):
+        from_pyg(graphs, edge_features=["edge_attr_1", "colour"])
 
 
 BAD = {

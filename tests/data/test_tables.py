@@ -28,6 +28,22 @@ def _columns(path: Path, **options: str) -> dict[str, list]:
 EXPECTED = {"smiles": ["CCO", "c1ccccc1", "CC(=O)O, salt"], "active": ["1", "", "0"]}
 
 
+@pytest.mark.parametrize("first", ["\n", " \r\n\n", "\n\nsep=,\n"])
+def test_blank_lines_before_the_header_are_skipped(tmp_path: Path, first: str) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(first + _csv())
+    assert _columns(path) == EXPECTED
+    assert open_table(path).rows == 3
+
+
+def test_bytes_of_parquet_that_are_text_are_read_as_text(tmp_path: Path) -> None:
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    molecule = b"\xef\xbe\xad\xde\x00\x00"
+    cells = pa.array([b"CCO", None, molecule], pa.binary())
+    parquet.write_table(pa.table({"smiles": cells}), tmp_path / "t.parquet")
+    assert _columns(tmp_path / "t.parquet") == {"smiles": ["CCO", None, molecule]}
+
+
 @pytest.mark.parametrize("separator", [",", "\t", ";", "|"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 @pytest.mark.parametrize("suffix", [".csv", ".tsv"])
@@ -139,7 +155,7 @@ def test_a_line_of_spreadsheets_tells_the_separator(tmp_path: Path, separator: s
 
 def test_rows_of_another_length_keep_their_place(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_text('smiles,y,z\nC,1,2\nC\nC,1,2,3\n"C\nC",1,2\n')
+    path.write_text('smiles,y,z\nC,1,2\nC\nC,1,2,3\n"C\nC",1,2,, \n')
     (block,) = open_table(path).blocks()
     assert block.columns == {
         "smiles": ["C", "C", "C", "C\nC"],
@@ -189,3 +205,14 @@ def test_formulas_are_written_as_text(cell: str) -> None:
 )
 def test_numbers_and_other_text_stay_as_they_are(cell: str) -> None:
     assert safe_cell(cell) == cell
+
+
+def test_columns_without_a_name_are_called_by_their_place(tmp_path: Path) -> None:
+    path = tmp_path / "from-a-spreadsheet.csv"
+    path.write_text("smiles,y,,\nC,1,,\nCC,2,x,\n")
+    table = open_table(path)
+    assert table.names == ("smiles", "y", "column 3", "column 4")
+    [block] = table.blocks()
+    assert block.columns["column 3"] == ["", "x"]
+    path.write_text(",smiles\n0,C\n")  # an index, as pandas writes it
+    assert open_table(path).names == ("", "smiles")

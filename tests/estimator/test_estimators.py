@@ -7,9 +7,16 @@ import pandas as pd
 import pytest
 import torch
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import (
+    BaggingRegressor,
+    RandomForestClassifier,
+    StackingClassifier,
+    VotingClassifier,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from torch_geometric.data import Data
@@ -221,6 +228,37 @@ def test_it_works_in_a_pipeline_and_in_a_search():
     assert search.best_estimator_.predictor_.checkpoint.members == search.best_params_["members"]
 
 
+def _bits(smiles):
+    from rdkit.Chem import MolFromSmiles
+    from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
+
+    words = GetMorganGenerator(radius=2, fpSize=64)
+    return np.array([words.GetFingerprintAsNumPy(MolFromSmiles(s)) for s in np.ravel(smiles)])
+
+
+def test_it_joins_a_forest_on_fingerprints():
+    forest = make_pipeline(FunctionTransformer(_bits), RandomForestClassifier(5, random_state=0))
+    parts, y = [("lgan", classifier()), ("forest", forest)], np.array(NAMES)
+    both = VotingClassifier(parts, voting="soft").fit(SMILES, y)
+    mean = np.mean([each.predict_proba(SMILES) for each in both.estimators_], axis=0)
+    np.testing.assert_allclose(both.predict_proba(SMILES), mean)
+    assert both.classes_.tolist() == ["no", "yes"]
+    stacked = StackingClassifier(parts, cv=2).fit(SMILES, y)
+    assert stacked.transform(SMILES).shape == (16, 2)
+    sure = CalibratedClassifierCV(VotingClassifier(parts, voting="soft"), cv=2).fit(SMILES, y)
+    np.testing.assert_allclose(sure.predict_proba(SMILES).sum(1), 1)
+    table = pd.DataFrame({"smiles": SMILES})
+    bagged = BaggingRegressor(regressor(), n_estimators=2, random_state=0).fit(table, NUMBERS)
+    each = [one.predict(SMILES) for one in bagged.estimators_]
+    np.testing.assert_allclose(bagged.predict(table), np.mean(each, axis=0))
+
+
+def test_logarithms_of_probabilities(classes):
+    said = cross_val_predict(classifier(), SMILES, NAMES, cv=2, method="predict_log_proba")
+    np.testing.assert_allclose(np.exp(said).sum(1), 1, rtol=1e-6)
+    assert np.array_equal(classes.predict_log_proba(SMILES), np.log(classes.predict_proba(SMILES)))
+
+
 def test_scaffolds_are_groups_of_scikit_learn():
     rings = ["c1ccccc1", "C1CCCCC1", "c1ccncc1", "C1CC1", "C1CCC1", "c1ccoc1"]
     smiles = [ring + tail for ring in rings for tail in ("C", "CO", "CN")]
@@ -363,6 +401,23 @@ def test_other_bad_input_is_refused(classes):
         classes.predict_set(SMILES, 2)
 
 
+class _Column:
+    """A column of a table that is no sequence and has no `iloc`, as polars has them."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, place):
+        return self.rows[place]
+
+
+def test_a_column_is_explained_row_by_row(classes):
+    assert len(classes.explain(_Column(["CCO", "CCN"]))) == 2
+
+
 def test_one_graph_and_a_list_are_explained(classes):
     one = classes.explain("CCO")
     [first, second] = classes.explain(["CCO", "CCN"])
@@ -461,3 +516,74 @@ def test_a_table_with_a_column_twice_is_refused(numbers):
     twice = pd.concat([pd.Series(SMILES, name="smiles")] * 2, axis=1)
     with pytest.raises(ValueError, match="must have one column `smiles`"):
         numbers.predict(twice)
+
+
+def test_the_class_compared_with_is_named_as_the_labels_are():
+    model = classifier().fit(SMILES[:15], [1, 2, 3] * 5)
+    found = model.explain("CCO", target=1, against=2)
+    assert (found.target, found.against) == (0, 1)
+    assert model.explain("CCO", target=1, against=3).against == 2
+
+
+def test_a_class_that_reads_as_missing_is_told():
+    """Sodium, say, whose rows are left out."""
+    with pytest.warns(UserWarning, match="`y` holds 'Na', which is read as a missing label"):
+        model = classifier().fit(SMILES, np.resize(["Na", "K", "Li", ""], 16))
+    assert model.classes_.tolist() == ["K", "Li"]
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "error", "message"),
+    [
+        ((s for s in SMILES), NUMBERS, TypeError, "`X` must be a list of graphs .* generator"),
+        (SMILES, None, TypeError, "`y` must be a list .* got NoneType"),
+        (SMILES, dict(enumerate(NUMBERS)), TypeError, "`y` must be a list .* got dict"),
+        (SMILES, NUMBERS.reshape(8, 2, 1), ValueError, r"shape .*got \[8, 2, 1\]"),
+        (SMILES, pd.DataFrame(index=range(16)), ValueError, "`y` must have a column or more"),
+        ([*SMILES[:2], *["C1CC"] * 3], range(5), ValueError, "4 graphs or more .*got 2"),
+    ],
+    ids=["generator", "none", "dict", "three axes", "no column", "few read"],
+)
+@pytest.mark.filterwarnings("ignore:.*cannot be read")
+def test_what_is_no_list_of_graphs_or_targets_is_refused(X, y, error, message):
+    with pytest.raises(error, match=message):
+        regressor().fit(X, y)
+
+
+def test_parameters_of_another_kind_are_refused():
+    with pytest.raises(TypeError, match="`members` must be a whole number, got '2'"):
+        regressor(members="2").fit(SMILES, NUMBERS)
+    with pytest.raises(TypeError, match=r"`options` must be a mapping by name, got \['hidden'\]"):
+        regressor(options=["hidden"]).fit(SMILES, NUMBERS)
+    with pytest.raises(ValueError, match="device must be cpu, cuda or auto, got 'None'"):
+        regressor(device=None).fit(SMILES, NUMBERS)
+    assert regressor(device=torch.device("cpu")).fit(SMILES, NUMBERS).predict(SMILES).shape == (16,)
+    with pytest.raises(TypeError, match="labels of one kind"):
+        classifier().fit(SMILES, np.array([True, 2] * 8, dtype=object))
+
+
+def test_a_score_needs_the_targets_and_weights_of_its_rows(classes, numbers):
+    two = regressor().fit(SMILES, np.c_[NUMBERS, -NUMBERS])
+    for model, y in ((two, NUMBERS), (numbers, np.c_[NUMBERS, NUMBERS]), (classes, MISSING)):
+        with pytest.raises(ValueError, match=r"`y` must have one column for each of the . targets"):
+            model.score(SMILES, y)
+    for model, y in ((classes, NAMES), (numbers, NUMBERS)):
+        for weight in ([1.0], [1.0] * 17):
+            with pytest.raises(ValueError, match="`sample_weight` must have one value for each"):
+                model.score(SMILES, y, weight)
+        with pytest.raises(ValueError, match="that is not missing, got none to score by"):
+            model.score(SMILES, [None] * 16)
+    with pytest.raises(ValueError, match="`y` must hold numbers, got 'n/d' in 'y'"):
+        numbers.score(SMILES, [*NUMBERS[1:].tolist(), "n/d"])
+    one = np.c_[NUMBERS, np.full(16, np.nan)]
+    expected = r2_score(NUMBERS, two.predict(SMILES)[:, 0])
+    assert two.score(SMILES, one) == pytest.approx(expected)
+
+
+def test_graphs_are_read_with_as_many_threads_as_asked(monkeypatch):
+    used, read = [], estimators.load_raw
+    told = lambda *args, **kw: (used.append(torch.get_num_threads()), read(*args, **kw))[1]  # noqa: E731
+    monkeypatch.setattr(estimators, "load_raw", told)
+    for jobs in (1, 3):
+        regressor(n_jobs=jobs).fit(SMILES, NUMBERS)
+    assert used == [1, 3]

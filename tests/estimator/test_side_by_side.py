@@ -95,3 +95,11 @@ def test_networks_go_the_way_they_went():
 def test_other_estimators_are_sent_to_scikit_learn():
     with pytest.raises(TypeError, match=r"got LinearRegression\. Use `sklearn\.model_selection"):
         lgan.cross_validate(LinearRegression(), [[1]], [1])
+
+
+def test_several_scores_and_no_split_are_refused():
+    for scoring in (["accuracy", "roc_auc"], {"a": "accuracy"}):
+        with pytest.raises(TypeError, match=r"one name or one scorer.*cross_validate`"):
+            lgan.cross_validate(classifier(), SMILES, NAMES, cv=2, scoring=scoring)
+    with pytest.raises(ValueError, match="a split or more, got none"):
+        lgan.cross_validate(classifier(), SMILES, NAMES, cv=[])

@@ -1,3 +1,5 @@
+import multiprocessing
+
 import networkx as nx
 import pytest
 import torch
@@ -158,3 +160,26 @@ def test_who_takes_them_for_zero_before_does_so_after(threads):
         assert not bool(torch.full((), 1e-39) * 1 > 0)
     finally:
         torch.set_flush_denormal(False)
+
+
+def _sums() -> list[float]:
+    with ops.model_threads(torch.device("cpu")):
+        found = _everything(2, 50)
+    big = torch.ones(1 << 20).sum()  # an operation that torch shares out itself
+    return [float(big), *(float(t.detach().double().sum()) for t in found)]
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning")
+def test_a_forked_process_does_not_wait_for_threads_that_it_does_not_have(threads):
+    threads(3)
+    expected = _sums()
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply_async(_sums).get(timeout=120) == expected
+
+
+def test_nobody_gets_a_million_threads(threads):
+    before = torch.get_num_threads()
+    with ops.at_most(10**6):
+        assert torch.get_num_threads() == threads_module.MOST
+    assert torch.get_num_threads() == before

@@ -173,7 +173,7 @@ def test_intervals_and_sets_cover_what_they_promise():
     assert 0.87 < float(hit.double().mean()) < 0.94
 
 
-@pytest.mark.parametrize("alpha", [0, 1, -0.1, math.nan])
+@pytest.mark.parametrize("alpha", [0, 1, -0.1, math.nan, "0.1", None, [0.1, 0.2]])
 def test_a_share_of_misses_lies_between_0_and_1(alpha):
     known = _known(torch.randn(30, 1), torch.randn(30, 1), [0])
     with pytest.raises(ValueError, match=r"`alpha` must lie between 0 and 1, got .*0\.1 for"):

@@ -1,6 +1,7 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -112,7 +113,9 @@ def test_a_predictor_calibrates_and_decides(binary):
     for threshold, model in itertools.product((0.0, 1.0), (binary, sharp)):
         answer = model.deciding(threshold).predict(smiles)
         assert set(answer) == {second if threshold == 0 else first}
-    for wrong in (1.5, "roc-auc"):
+    # Whole numbers and arrays are numbers too.
+    assert binary.deciding(np.array(1)).threshold == binary.deciding(1).threshold == 1
+    for wrong in (1.5, "roc-auc", None, [0.3], math.nan):
         with pytest.raises(ValueError, match="between 0 and 1"):
             binary.deciding(wrong)
 

@@ -89,7 +89,7 @@ def test_models_that_keep_nothing_or_something_else_say_so(binary):
     stored, kept = binary.checkpoint, binary.checkpoint.molecules
     with pytest.raises(ValueError, match=r"keeps no molecules .* Train it on molecules"):
         replace(binary, checkpoint=replace(stored, molecules=None)).nearest(["CCO"])
-    with pytest.raises(ValueError, match="`count` must be 1 or more, got 0"):
+    with pytest.raises(ValueError, match="`count` must be a whole number of 1 or more, got 0"):
         binary.nearest(["CCO"], 0)
     for wrong in (replace(kept, y=kept.y + 5), replace(kept, bits=kept.bits[:, :3])):
         with pytest.raises(ValueError, match="what it keeps of molecules is of another model"):

@@ -53,6 +53,41 @@ def test_finished_parts_are_not_made_again_and_others_are_refused(table, tmp_pat
         predict_in_parts(other, table, folder, parts=4)
 
 
+@pytest.mark.parametrize("name", ["binary", "several", "number"])
+def test_score_of_the_parts_is_that_of_the_rows(tmp_path, request, name):
+    model = request.getfixturevalue(name)
+    given = {"binary": "yes no", "several": "1 0", "number": "1.5 -2"}[name].split()
+    targets = model.task.targets
+    path = tmp_path / "t.csv"
+    smiles = ["CCN", "CCCCN", "C1CC", "c1ccccc1F", "CCS"]
+    lines = [",".join(("smiles", *targets)), *(
+        ",".join((text, *(given[(i + t) % 2] for t in range(len(targets)))))
+        for i, text in enumerate(smiles)
+    )]  # fmt: skip
+    path.write_text("\n".join(lines))
+    whole = PredictionRows.of(model, path)
+    assert len(list(whole.rows)) == 5
+    done = predict_in_parts(model, path, tmp_path / "out", parts=2)
+    found = PredictionRows.of_written(model, ["smiles", *targets], done.paths)
+    assert found.metrics() == pytest.approx(whole.metrics(), rel=1e-5)
+    assert "rmse" in found.metrics() or found.metrics()["roc-auc"] >= 0
+    assert (found.count, found.failed, found.known) == (5, 1, whole.known) == (5, 1, 1)
+
+
+def test_parts_without_a_score_say_why(table, tmp_path, binary, monkeypatch):
+    done = predict_in_parts(binary, table, tmp_path / "out", parts=2)
+    assert PredictionRows.of_written(binary, ["smiles", "id"], done.paths).metrics() == {}
+    path = tmp_path / "active.csv"
+    path.write_text("smiles,active\nCCS,yes\nCCF,no\nCCCCN,maybe\n")
+    done = predict_in_parts(binary, path, tmp_path / "other", parts=2)
+    found = PredictionRows.of_written(binary, ["smiles", "active"], done.paths)
+    assert found.metrics() == {}
+    assert "'maybe'" in found.no_score
+    monkeypatch.setattr("lgan.predictor.prediction_rows.MOST_COMPARED", 2)
+    found = PredictionRows.of_written(binary, ["smiles", "active"], done.paths)
+    assert (found.metrics(), found.no_score) == ({}, "they are more than 2")
+
+
 def test_a_table_without_rows_has_no_parts(tmp_path, predictor):
     path = tmp_path / "t.csv"
     path.write_text("smiles,id\n")

@@ -1,7 +1,9 @@
 import networkx as nx
 import pytest
+import torch
+from torch_geometric.data import Data
 
-from lgan.data import prepare_shards
+from lgan.data import load_raw, prepare_shards
 from lgan.predictor.prediction_rows import PredictionRows, predicted_columns
 from lgan.task import Task
 
@@ -105,6 +107,34 @@ def test_targets_of_graphs_that_do_not_fit_are_kept_and_told(value, graphs):
     assert all(row["target_predicted"] for row in rows)
     assert found.metrics() == {}
     assert str(value) in found.no_score
+
+
+def test_a_graph_with_text_among_numbers_costs_its_row(trained_on):
+    def weighted(n, weight):
+        graph = nx.path_graph(n)
+        nx.set_node_attributes(graph, weight, "weight")
+        return graph
+
+    known = [weighted(3 + n % 5, 0.5 + n) for n in range(12)]
+    predictor = trained_on(load_raw(known, targets={"target": ["a", "b"] * 6}))
+    new = [weighted(3, 0.5), weighted(3, "heavy"), weighted(4, 2.5)]
+    found, rows = _rows(predictor, new)
+    assert [bool(row["target_predicted"]) for row in rows] == [True, False, True]
+    assert "must be number, as in most graphs, got text" in rows[1]["error"]
+    assert found.failed == 1
+
+
+def test_a_flaw_of_edges_that_the_model_does_not_read_costs_no_row(trained_on):
+    def data(n, weight):
+        edges = torch.arange(n - 1)
+        both = torch.stack([torch.cat([edges, edges + 1]), torch.cat([edges + 1, edges])])
+        return Data(x=torch.ones(n, 1), edge_index=both, edge_attr=torch.full((2 * n - 2,), weight))
+
+    known = [data(3 + n % 5, 1.0) for n in range(12)]
+    raw = load_raw(known, targets={"target": ["a", "b"] * 6})
+    new = [data(4, 1.0), data(4, torch.nan)]
+    for predictor, answered in ((trained_on(raw, "dgcnn", 2), 2), (trained_on(raw), 1)):
+        assert sum(bool(row["target_predicted"]) for row in _rows(predictor, new)[1]) == answered
 
 
 def test_the_targets_that_a_table_has_are_compared_with(several, tmp_path):

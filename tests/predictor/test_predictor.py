@@ -1,5 +1,7 @@
 import json
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -11,7 +13,7 @@ import lgan
 from lgan import LGAN
 from lgan.data import load_raw
 from lgan.data.graph_keys import graph_keys
-from lgan.predictor import load_model
+from lgan.predictor import Predictor, load_model
 from lgan.task import TargetScale
 from lgan.train import predict as outputs_of
 from lgan.train.stack import model_view
@@ -72,6 +74,13 @@ def test_embeddings_are_what_the_last_layer_reads(binary):
     np.testing.assert_allclose(
         out.softmax(-1).detach(), binary.predict_proba(["CCO", "CCN"]), rtol=1e-4
     )
+
+
+def test_threads_that_ask_for_embeddings_each_get_their_own(binary):
+    asked = [["CCO"] * n for n in range(1, 9)] * 8
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(binary.embed, asked))
+    assert [len(rows) for rows in found] == [len(rows) for rows in asked]
 
 
 def test_an_unseen_element_has_a_column_of_its_own(binary):
@@ -168,6 +177,18 @@ def test_members_whose_parts_are_of_another_model_are_refused(
     save_file(tensors, broken, {**metadata, "checksum": checksum(tensors)})
     with pytest.raises(ValueError, match=message):
         load_model(broken)
+
+
+def test_out_of_fold_predictions_of_another_task_are_refused(binary, several):
+    classes, labels = binary.checkpoint, several.checkpoint
+    for stored, wrong in (
+        (classes, torch.zeros_like(classes.out_of_fold.predictions)),
+        (labels, labels.out_of_fold.y[:, 0].nan_to_num().long()),
+        (labels, labels.out_of_fold.y + 0.5),
+    ):
+        known = replace(stored.out_of_fold, y=wrong)
+        with pytest.raises(ValueError, match="out-of-fold predictions are those of another"):
+            Predictor.of(replace(stored, out_of_fold=known))
 
 
 def _labelled():

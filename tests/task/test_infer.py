@@ -19,6 +19,10 @@ def infer(*columns: list, kind: str | None = None) -> Task:
         (["-1", "1"], "binary", ("-1", "1")),
         (["2", "10"], "binary", ("2", "10")),
         ([True, False], "binary", ("False", "True")),
+        ([torch.tensor(0), torch.tensor(1)], "binary", ("0", "1")),
+        ([torch.tensor(True), np.array(False)], "binary", ("False", "True")),
+        ([torch.tensor(k + 0.5) for k in range(3)], "regression", ()),
+        ([np.float32(0.1), np.float32(0.2)], "binary", ("0.1", "0.2")),
         (["Active", "Inactive", "NA"], "binary", ("Inactive", "Active")),
         (["yes", "no"], "binary", ("no", "yes")),
         (["b", "a"], "binary", ("a", "b")),
@@ -107,6 +111,14 @@ def test_columns_of_the_wrong_shape_are_refused() -> None:
         Task.infer({"t": "abc"})
     with pytest.raises(ValueError, match=r"one number or text for a graph, got \[0, 1\]"):
         Task.infer({"t": torch.eye(2, dtype=torch.int64).flip(0)})
+
+
+def test_a_date_that_is_missing_is_no_class() -> None:
+    pandas = pytest.importorskip("pandas")
+    days = pandas.Series(
+        [pandas.Timestamp("2024-01-01"), pandas.NaT, pandas.Timestamp("2025-01-01")]
+    )
+    assert len(infer(days).classes) == 2
 
 
 def test_one_number_has_one_spelling() -> None:

@@ -1,3 +1,5 @@
+import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
@@ -73,6 +75,17 @@ def test_weights_depend_on_the_seed_alone():
     assert not _same(unstack(together, 0), unstack(together, 1))
     torch.rand(100)
     assert _same(unstack(build_stack(factory, [8]), 0), unstack(together, 1))
+
+
+def test_threads_that_draw_at_once_draw_what_each_draws_alone():
+    def slowly() -> float:
+        time.sleep(0.001)  # others have their turn
+        return torch.rand(()).item()
+
+    seeds = range(20)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda seed: drawn(slowly, seed), seeds))
+    assert found == [drawn(slowly, seed) for seed in seeds]
 
 
 def test_global_generator_is_left_alone():

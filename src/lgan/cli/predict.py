@@ -181,13 +181,24 @@ def _in_parts(
     as_json: bool,
 ) -> None:
     """Predict a table of any size part by part."""
+    from lgan.data.tables import open_table
     from lgan.predictor.prediction_parts import predict_in_parts
+    from lgan.predictor.prediction_rows import PredictionRows
 
     with row_progress(f"predicting {source.name}") as progress:
         done = predict_in_parts(predictor, source, folder, parts=parts, progress=progress, **how)
+    told: dict[str, Any] = {"rows": done.rows, "parts": [str(path) for path in done.paths]}
+    names = open_table(source).names
+    found = None
+    if {*names} & {*predictor.task.targets}:  # the files are read for nothing else
+        found = PredictionRows.of_written(predictor, names, done.paths)
+        told |= {"metrics": found.metrics(), "seen": found.known, "failed": found.failed}
+        told |= {"not_compared": found.no_score} if found.no_score else {}
     if as_json:
-        print_json({"rows": done.rows, "parts": [str(path) for path in done.paths]})
+        print_json(told)
         return
+    if found is not None:
+        _show_score(found, told["metrics"])
     note(f"{done.rows:,} rows: {len(done.paths)} files in {folder}")
 
 
@@ -230,6 +241,17 @@ def _show(
     if found.predictor.threshold is not None:
         begins = ", ".join(f"{value:.3g}" for value in found.predictor.threshold.tolist())
         note(f"{task.classes[1]} is said from a probability of {begins} on")
+    _show_score(found, metrics)
+    if found.unseen:
+        from lgan.data.encoder import unseen_words
+
+        note(unseen_words(found.unseen))
+    if output is not None:
+        note(f"{found.count:,} rows: {output}")
+
+
+def _show_score(found: "PredictionRows", metrics: dict[str, float]) -> None:
+    """Say how good the predictions are, and how many rows have none."""
     rest = found.count - found.failed - found.known
     if metrics:
         of = "" if not found.known else f", {found.known:,} of them trained on: no fair measure"
@@ -240,12 +262,6 @@ def _show(
         note(f"not compared with the targets of the source: {found.no_score}")
     if found.failed:
         note(f"{found.failed:,} of {found.count:,} rows have no prediction; `error` says why.")
-    if found.unseen:
-        from lgan.data.encoder import unseen_words
-
-        note(unseen_words(found.unseen))
-    if output is not None:
-        note(f"{found.count:,} rows: {output}")
 
 
 def _short(value: Any) -> str:

@@ -115,8 +115,10 @@ def unlike_most(kinds: Mapping[int, Hashable]) -> dict[int, tuple[Any, Any]]:
     """The rows of another kind than more than half of them: that kind and their own.
 
     Example:
-        >>> unlike_most({0: "number", 2: "text", 3: "number"}), unlike_most({0: "number", 2: "text"})
-        ({2: ('number', 'text')}, {})
+        >>> unlike_most({0: "number", 2: "text", 3: "number"})
+        {2: ('number', 'text')}
+        >>> unlike_most({0: "number", 2: "text"})
+        {}
     """
     [(most, count)] = Counter(kinds.values()).most_common(1) or [(None, 0)]
     if 2 * count <= len(kinds):

@@ -21,6 +21,10 @@ VERSION = 1
 CHIRALITY = {"": 0, "R": 1, "S": 2}
 OTHER_CHIRALITY = 3
 LONGEST_REASON = 200
+# Atoms of a molecule beyond which RDKit takes minutes, or breaks down with the whole process; and
+# characters of a SMILES, of which ten an atom are plenty.
+MOST_ATOMS = 10_000
+LONGEST_SMILES = 10 * MOST_ATOMS
 READY = b"ready"
 
 
@@ -242,11 +246,19 @@ def _read(structure: Any) -> Any:
         raise _UnreadableError("no structure: the cell is empty")
     else:
         block = _is_block(structure)
+        if not block and len(structure) > LONGEST_SMILES:
+            raise _UnreadableError(
+                f"expected a SMILES of up to {LONGEST_SMILES:,} characters, got {len(structure):,}"
+            )
         mol = Chem.MolFromMolBlock(structure) if block else Chem.MolFromSmiles(structure)
         if mol is None:
             raise _UnreadableError(_reason(structure))
     if not mol.GetNumAtoms():
         raise _UnreadableError("the molecule has no atoms")
+    if mol.GetNumAtoms() > MOST_ATOMS:
+        raise _UnreadableError(
+            f"expected a molecule of up to {MOST_ATOMS:,} atoms, got {mol.GetNumAtoms():,}"
+        )
     return mol
 
 

@@ -58,14 +58,28 @@ def _graphml(path: Path) -> "Iterator[nx.Graph]":
     import networkx as nx
 
     with _opened(path) as file:
-        # Python's parser expands entities, so that a few lines could fill the memory.
-        if b"<!ENTITY" in file.read().upper():
+        # Python's parser expands entities, so that a few lines could fill the memory; in UTF-16
+        # every letter has a zero beside it.
+        if b"<!ENTITY" in file.read().replace(b"\0", b"").upper():
             raise ValueError(
                 f"{path} must define no entities, got some. Remove the `<!ENTITY` lines."
             )
     try:
         with _opened(path) as file:
-            yield from nx.readwrite.graphml.GraphMLReader()(path=file)
+            reader = nx.readwrite.graphml.GraphMLReader()
+            for graph in reader(path=file):
+                listed = {
+                    node.get("id") for node in reader.xml.iter(f"{{{reader.NS_GRAPHML}}}node")
+                }
+                if strangers := set(graph) - listed:  # networkx makes new nodes of them
+                    raise ValueError(
+                        f"edges must join nodes that are listed, and {min(strangers)!r} is not"
+                    )
+                if not graph.is_multigraph():  # an edge's name in the file is no attribute of it
+                    for edge in filter(graph.edges.__contains__, reader.edge_ids):
+                        graph.edges[edge].pop("id", None)
+                reader.edge_ids.clear()
+                yield graph
     except (ParseError, nx.NetworkXError, KeyError, ValueError) as error:
         raise ValueError(
             f"{path} must hold graphs in GraphML, got {type(error).__name__}: {error}. Write it "
@@ -81,7 +95,11 @@ def _json_lines(path: Path) -> "Iterator[nx.Graph]":
             where = f"{path}, line {number}"
             try:
                 plain = json.loads(line)
-            except (json.JSONDecodeError, RecursionError) as error:
+                if b"\\ud" in line.lower():  # half of a letter cannot be written again
+                    json.dumps(plain, ensure_ascii=False).encode()
+            except UnicodeDecodeError:
+                raise
+            except (ValueError, RecursionError) as error:
                 raise ValueError(
                     f"{where}: expected one JSON object, got {error}. {HINT}"
                 ) from error

@@ -9,9 +9,13 @@ from lgan.data.columns import Columns
 from lgan.data.raw import RawGraphs
 
 
-def graph_keys(raw: RawGraphs) -> Tensor:
+def graph_keys(raw: RawGraphs, *, edges: bool = True) -> Tensor:
     """A 63-bit key of every graph ``[G]``: equal for the same molecule, or for the same graph with
     its nodes in the same order.
+
+    Args:
+        raw: The graphs.
+        edges: Whether features of edges make a difference, for a model that reads them.
 
     Example:
         >>> from lgan.data import load_raw
@@ -23,16 +27,15 @@ def graph_keys(raw: RawGraphs) -> Tensor:
         return torch.tensor([_key(text.encode()) for text in raw.ids], dtype=torch.int64)
     pair_ptr = torch.searchsorted(raw.pair_index[0].contiguous(), raw.node_ptr).tolist()
     node_ptr = raw.node_ptr.tolist()
-    nodes, pairs = _words(raw.nodes), _words(raw.pairs)
+    columns = raw.pairs if edges else Columns.empty(raw.num_pairs)
+    nodes, pairs = _words(raw.nodes), _words(columns)
     keys = []
     for g in range(raw.num_graphs):
-        own, edges = slice(node_ptr[g], node_ptr[g + 1]), slice(pair_ptr[g], pair_ptr[g + 1])
-        ends = (raw.pair_index[:, edges] - node_ptr[g]).numpy().tobytes()
-        text = repr((own.stop - own.start, nodes[own], pairs[edges]))
-        numbers = (
-            raw.nodes.numbers[own].numpy().tobytes() + raw.pairs.numbers[edges].numpy().tobytes()
-        )
-        arrows = b"" if raw.direction is None else raw.direction[edges].numpy().tobytes()
+        own, part = slice(node_ptr[g], node_ptr[g + 1]), slice(pair_ptr[g], pair_ptr[g + 1])
+        ends = (raw.pair_index[:, part] - node_ptr[g]).numpy().tobytes()
+        text = repr((own.stop - own.start, nodes[own], pairs[part]))
+        numbers = raw.nodes.numbers[own].numpy().tobytes() + columns.numbers[part].numpy().tobytes()
+        arrows = b"" if raw.direction is None else raw.direction[part].numpy().tobytes()
         keys.append(_key(ends + text.encode() + numbers + arrows))
     return torch.tensor(keys, dtype=torch.int64)
 

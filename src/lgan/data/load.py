@@ -12,7 +12,7 @@ from lgan._sources import source_digest
 from lgan._version import __version__
 from lgan.catalogue import DATASETS
 from lgan.data.cache import cache_key, load_tensors, locked, save_tensors
-from lgan.data.encoder import Encoder
+from lgan.data.encoder import STRUCTURAL, Encoder
 from lgan.data.graph_features import COMPUTED, feature_list
 from lgan.data.mirror import fetch
 from lgan.data.raw import RawGraphs
@@ -121,6 +121,10 @@ def load(
 
     def build() -> GraphUnion:
         how = {name: value for name, value in given.items() if name != "task"}
+        if edges == "none":  # a flaw in what is not read costs no row
+            how.setdefault("edge_features", ())
+        if features in STRUCTURAL:
+            how.setdefault("node_features", ())
         raw = load_raw(source, root=root, mirror=mirror, seed=seed, progress=progress, **how)
         chosen = None if targets is None or isinstance(targets, Mapping) else _names(targets)
         encoder = fit_encoder(

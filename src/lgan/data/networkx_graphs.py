@@ -1,6 +1,5 @@
 """Networkx graphs as `RawGraphs`."""
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 TARGET = "target"  # the attribute of a graph that is predicted unless others are named
 # Up to so many different integers are categories rather than a quantity.
 MOST_NUMBERED = 64
+LARGEST = torch.finfo(torch.float32).max
 
 
 def from_networkx(
@@ -227,6 +227,11 @@ def _attribute_columns(values: dict[str, list[Any]], length: int, of: str) -> Co
     numbers: dict[str, list[float]] = {}
     for name, column in values.items():
         for part, cells in _flat(name, column, of).items():
+            if part in categories or part in numbers:
+                raise ValueError(
+                    f"The attributes of {of} must have different names, got {part!r} beside a "
+                    f"list {part.rpartition('_')[0]!r}, of which it is a place. Rename one of them."
+                )
             kinds = {_kind(cell, part, of) for cell in cells}
             if kinds == {"text", "number"}:
                 raise ValueError(
@@ -262,10 +267,10 @@ def _kind(cell: Any, name: str, of: str) -> str:
     if isinstance(cell, str | bool):
         return "text"
     if isinstance(cell, Real):
-        if not math.isfinite(cell):
+        if not abs(cell) <= LARGEST:  # type: ignore[operator]
             raise ValueError(
-                f"The attribute {name!r} of {of} must be finite, got {cell}. Repair it, or leave "
-                "it out."
+                f"The attribute {name!r} of {of} must be finite in single precision, got "
+                f"{str(cell)[:40]}. Repair it, or leave it out."
             )
         return "number"
     raise TypeError(

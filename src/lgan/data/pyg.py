@@ -14,6 +14,7 @@ from lgan.data.raw import RawGraphs
 from lgan.data.undirected import NOT_DIRECTED, REDUCE, kept_direction, undirected_columns
 
 READ = {"x", "edge_index", "edge_attr", "edge_weight", "y", "smiles", "num_nodes", "batch", "ptr"}
+INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 NODES, EDGES = ("x",), ("edge_attr", "edge_weight")  # the fields of features
 
 
@@ -31,13 +32,13 @@ def from_pyg(
     Integer ``x`` and ``edge_attr`` are categories, real ones numbers; their columns are called
     ``x_1``, ``x_2`` and so on. ``y`` gives the targets ``y``, or ``y_1``, ``y_2`` and so on, with
     NaN for missing. ``smiles`` names the graphs. Loops are dropped. A graph without its edges or
-    features, with some that are not finite, or of another type or width than in most graphs, becomes
-    an error of its row, and so does ``None``.
+    features, with some that are not finite, or of another type or width than in most graphs,
+    becomes an error of its row, and so does ``None``.
 
     Args:
         graphs: The graphs.
-        node_features: Columns of nodes; without any of ``x`` it is not looked at. All unless given.
-        edge_features: Columns of edges, likewise of ``edge_attr`` and ``edge_weight``.
+        node_features: Columns of nodes; a field of which none is named is not looked at.
+        edge_features: Columns of edges, likewise.
         targets: Names of the targets, one for each column of ``y``.
         symmetrise: Read directed graphs as undirected ones, and take the mean, or the smallest
             category, where the two directions of an edge differ.
@@ -106,8 +107,13 @@ def from_pyg(
 
 def _fields(fields: tuple[str, ...], names: Sequence[str] | None) -> tuple[str, ...]:
     """The fields that hold some of the columns of these names."""
-    wanted = fields if names is None else {re.sub(r"_\d+$", "", name) for name in names}
-    return tuple(field for field in fields if field in wanted)
+    wanted = {re.sub(r"_\d+$", "", name): name for name in names or ()}
+    if strange := [name for field, name in wanted.items() if field not in fields]:
+        raise ValueError(
+            f"The features of PyG graphs must be columns of {' or '.join(fields)} "
+            f"(`{fields[0]}_1`, say), got {strange[0]!r}. Name some of these, or put it there."
+        )
+    return fields if names is None else tuple(field for field in fields if field in wanted)
 
 
 def _unreadable(graphs: Sequence[Any], fields: tuple[str, ...]) -> dict[int, str]:
@@ -138,7 +144,7 @@ def _unreadable(graphs: Sequence[Any], fields: tuple[str, ...]) -> dict[int, str
 
 def _kind(value: Tensor) -> str:
     width = value.size(1) if value.ndim == 2 else 1
-    return f"{'real' if value.is_floating_point() else 'integer'} with columns: {width}"
+    return f"{'reals' if value.is_floating_point() else 'integers'} of width {width}"
 
 
 def _flaw(graph: Any, fields: tuple[str, ...], usual: set[str]) -> str:
@@ -146,13 +152,13 @@ def _flaw(graph: Any, fields: tuple[str, ...], usual: set[str]) -> str:
     if graph is None:
         return "there is no graph"
     index = graph.edge_index
+    tensor = isinstance(index, Tensor)
+    fits = tensor and index.dtype in INTEGERS and index.ndim == 2 and index.size(0) == 2
+    if index is not None and not fits:
+        told = f"{index.dtype} of shape {list(index.shape)}" if tensor else type(index).__name__
+        return f"`edge_index` must be integers of shape [2, E], got {told}"
     if index is None or graph.num_nodes is None:
         return "a graph must have `edge_index` and `x` or `num_nodes`, got neither; set them"
-    if index.ndim != 2 or index.size(0) != 2 or index.is_floating_point():
-        return (
-            f"`edge_index` must be integers of shape [2, E], got {index.dtype} of shape "
-            f"{list(index.shape)}"
-        )
     if index.numel() and not 0 <= int(index.min()) <= int(index.max()) < graph.num_nodes:
         return (
             f"`edge_index` must name nodes from 0 to {graph.num_nodes - 1}, got "
@@ -166,7 +172,9 @@ def _flaw(graph: Any, fields: tuple[str, ...], usual: set[str]) -> str:
         if not isinstance(value, Tensor) or value.ndim not in (1, 2) or len(value) != length:
             got = list(value.shape) if isinstance(value, Tensor) else type(value).__name__
             return f"`{key}` must have {length} rows, got {got}; set it on every graph"
-        if not bool(value.isfinite().all()):
+        if value.is_complex() or value.layout != torch.strided:
+            return f"`{key}` must be plain numbers, got {value.dtype} of layout {value.layout}"
+        if not bool(value.float().isfinite().all()):
             return f"`{key}` must be finite, got NaN or infinite values; repair it"
     return ""
 

@@ -63,7 +63,7 @@ def load_raw(
         smiles_column: The column of a table that holds the molecules.
         molecules: How molecules become graphs.
         node_features: Attributes of nodes of networkx graphs, GraphML and JSON lines to read; of
-            PyG graphs an empty list leaves out those there are.
+            PyG graphs columns of the fields to read.
         edge_features: Attributes of their edges to read.
         symmetrise: Read directed graphs as undirected ones.
         directed: Keep the direction of their arcs, for `lgan.LGAN(directed=True)`. Graphs that

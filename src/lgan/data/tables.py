@@ -9,7 +9,7 @@ import re
 import zlib
 from bz2 import BZ2File
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -88,10 +88,11 @@ class Table:
         errors = {}
         for place, row in enumerate(rows):
             if len(row) > width:
-                errors[place] = (
-                    f"the row has {len(row)} cells, the header {width}; put cells that hold "
-                    f"{self.separator!r} in quotes"
-                )
+                if any(cell.strip() for cell in row[width:]):
+                    errors[place] = (
+                        f"the row has {len(row)} cells, the header {width}; put cells that hold "
+                        f"{self.separator!r} in quotes"
+                    )
                 rows[place] = row[:width]
             elif len(row) < width:
                 rows[place] = row + [""] * (width - len(row))
@@ -154,9 +155,10 @@ def open_table(
             separator = "\t"
         with _text(path, encoding) as text:
             lead = list(islice(text, SNIFFED_LINES))
-        told = _TOLD.fullmatch("".join(lead[:1]))
-        skipped = int(told is not None)
-        separator = separator or (told and told[1]) or _separator(lead, suffix != ".csv")
+        blank = next((i for i, line in enumerate(lead) if line.strip()), 0)
+        told = _TOLD.fullmatch("".join(lead[blank : blank + 1]))
+        skipped = blank + (told is not None)
+        separator = separator or (told and told[1]) or _separator(lead[blank:], suffix != ".csv")
         with _text(path, encoding) as text:
             cells = csv.reader(text, delimiter=separator, strict=True)
             header = next(islice(cells, skipped, None), [])
@@ -164,7 +166,7 @@ def open_table(
         return Table(
             path,
             names,
-            lines - 1 - skipped,
+            lines - 1 - (told is not None),
             encoding,
             separator,
             lambda: _from_csv(path, encoding, separator, skipped),
@@ -185,6 +187,16 @@ def safe_cell(value: object) -> str:
     if text[:1] in tuple("=+-@\t\r\n＝＋－＠") and text and not _NUMBER.fullmatch(text):
         return f"'{text}"
     return text
+
+
+def plain_cell(text: str) -> str:
+    """The text that `safe_cell` wrote.
+
+    Example:
+        >>> plain_cell("'=cmd()"), plain_cell("'a'")
+        ('=cmd()', "'a'")
+    """
+    return text[1:] if text[:1] == "'" and safe_cell(text[1:]) == text else text
 
 
 # The line with which spreadsheets tell each other what separates the cells of the others.
@@ -228,7 +240,7 @@ def _explained(path: Path) -> Iterator[None]:
     except csv.Error as error:
         raise ValueError(
             f"{path} must be a table of cells, got a row that cannot be read: {error}. Check the "
-            "quotes around its cells."
+            "quotes around its cells, and shorten a cell that is longer than all others."
         ) from error
     except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         if isinstance(error, OSError) and error.errno is not None:
@@ -280,6 +292,8 @@ def _separator(lines: list[str], prefer_tab: bool) -> str:
 
 def _checked(header: Sequence[str], path: Path) -> tuple[str, ...]:
     names = tuple(name.strip() for name in header)
+    if names.count("") > 1:  # as spreadsheets leave them behind a table
+        names = tuple(name or f"column {place}" for place, name in enumerate(names, 1))
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(
@@ -330,6 +344,16 @@ def _parquet(path: Path, compression: str) -> Table:
 
     def read() -> Iterator[list[Any]]:
         for batch in parquet.ParquetFile(path).iter_batches(BLOCK):
-            yield from map(list, zip(*(c.to_pylist() for c in batch.columns), strict=True))
+            yield from map(list, zip(*map(_cells, batch.columns), strict=True))
 
     return Table(path, names, file.metadata.num_rows, None, None, read)
+
+
+def _cells(column: Any) -> list[Any]:
+    """The cells of a column of Arrow; bytes that are text as text, as some programs write it."""
+    cells: list[Any] = column.to_pylist()
+    for place, cell in enumerate(cells):
+        if isinstance(cell, bytes):  # those of a molecule of RDKit are no text
+            with suppress(UnicodeDecodeError):
+                cells[place] = cell.decode()
+    return cells

@@ -19,16 +19,20 @@ from torch import Tensor
 from lgan import ops
 from lgan.data import load_raw
 from lgan.data.graph_features import COMPUTED, feature_list
+from lgan.data.sources import is_one_graph
 from lgan.data.split_words import group_folds
 from lgan.data.splits import stratified_folds
 from lgan.estimator.rows import (
+    FEWEST_GRAPHS,
     as_rows,
     check_all_read,
     distinct_labels,
     graph_weights,
+    one_each,
     row_values,
     table_columns,
     target_columns,
+    texts_read_as_missing,
 )
 from lgan.experiment import (
     ReadSource,
@@ -104,16 +108,16 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             groups: Graphs of one group are held out together, for example
                 :func:`lgan.scaffolds`.
         """
-        settings, source = self._read(X, self._targets(X, y))
-        together = row_values(groups, "groups", source.raw, X)
-        weight = graph_weights(sample_weight, source.raw, X)
-        fold = torch.full((source.whole.num_graphs,), OUTSIDE)
-        read = torch.arange(len(fold)) if weight is None else weight.nonzero().flatten()
-        if together is not None:
-            together = [together[graph] for graph in read.tolist()]
-        fold[read] = self._folds(source.whole, settings.training.seed, together, read)
-        settings = with_data_options(settings, source.whole)
         with self._threads():
+            settings, source = self._read(X, self._targets(X, y))
+            together = row_values(groups, "groups", source.raw, X)
+            weight = graph_weights(sample_weight, source.raw, X)
+            fold = torch.full((source.whole.num_graphs,), OUTSIDE)
+            read = torch.arange(len(fold)) if weight is None else weight.nonzero().flatten()
+            if together is not None:
+                together = [together[graph] for graph in read.tolist()]
+            fold[read] = self._folds(source.whole, settings.training.seed, together, read)
+            settings = with_data_options(settings, source.whole)
             trained = train_ensemble(
                 factory(settings, source.whole),
                 source.whole,
@@ -122,7 +126,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
                 graph_weight=weight,
                 **self._training(settings, source),
             )
-        return self._trained(settings, source, trained)
+            return self._trained(settings, source, trained)
 
     def _targets(self, X: Any, y: Any) -> dict[str, list[Any]]:
         """The targets by name."""
@@ -156,6 +160,11 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
     ) -> Tensor:
         """The fold of all graphs, or of some: with groups together, or the target spread evenly."""
         task, y = union.known_task, union.y.cpu() if graphs is None else union.y.cpu()[graphs]
+        if len(y) < FEWEST_GRAPHS:
+            raise ValueError(
+                f"{FEWEST_GRAPHS} graphs or more must be left to train on, so that some can be "
+                f"held out, got {len(y)} that can be read and have a target. Add graphs."
+            )
         number = 10 if self.members == 1 else max(5, self.members)
         if groups is not None:
             return group_folds(groups, number, seed, at_most=True)
@@ -191,13 +200,11 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
 
         Args:
             X: One graph, or a list of them.
-            asked: ``method``, ``target`` and further options.
+            asked: ``method``, ``target``, ``against`` and further options.
         """
-        alone = isinstance(X, str) or not (
-            isinstance(X, Sequence | np.ndarray) or hasattr(X, "iloc")
-        )
-        if "target" in asked:
-            asked["target"] = self._output(asked["target"])
+        alone = isinstance(X, str) or is_one_graph(X) or not hasattr(X, "__len__")
+        for name in {"target", "against"} & set(asked):
+            asked[name] = self._output(asked[name])
         with self._threads():
             found = self._fitted().explain(
                 as_rows([X] if alone else X), reading=self._told(X), **asked
@@ -207,6 +214,16 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
     def _output(self, target: Any) -> Any:
         """What is explained, as the model calls it."""
         return target
+
+    def _truth(self, X: Any, y: Any) -> dict[str, list[Any]]:
+        """The targets to score by, as many as the model has."""
+        columns, targets = target_columns(X, y, fewest=1), self._fitted().task.targets
+        if len(columns) != len(targets):
+            raise ValueError(
+                f"`y` must have one column for each of the {len(targets)} targets "
+                f"{', '.join(targets)}, got {len(columns)}."
+            )
+        return columns
 
     def save(self, path: Path | str) -> None:
         """Write the model to a file, which :func:`lgan.load_model` and ``lgan predict`` read."""
@@ -226,6 +243,10 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         return ops.at_most(None if self.n_jobs is None else effective_n_jobs(self.n_jobs))
 
     def _settings(self) -> Settings:
+        if not isinstance(self.members, int | np.integer):
+            raise TypeError(f"`members` must be a whole number, got {self.members!r}.")
+        if not isinstance(self.options, Mapping | None):
+            raise TypeError(f"`options` must be a mapping by name, got {self.options!r}.")
         return settings_for(
             self.model,
             "",
@@ -242,7 +263,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         return {"columns": table_columns(X, names)} if names else {}
 
     def _place(self) -> torch.device:
-        return choose_device(self.device)
+        return choose_device(str(self.device))  # which may be a `torch.device`
 
 
 class LGANClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
@@ -262,6 +283,15 @@ class LGANClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
     """
 
     classes_: NDArray[Any]
+
+    def _targets(self, X: Any, y: Any) -> dict[str, list[Any]]:
+        if texts := texts_read_as_missing(target_columns(X, y)):
+            warnings.warn(
+                f"`y` holds {', '.join(map(repr, texts))}, which is read as a missing label and no "
+                "class. Spell it in another way if it is one.",
+                stacklevel=3,
+            )
+        return super()._targets(X, y)
 
     def _kind(self, columns: Mapping[str, Sequence[Any]]) -> str:
         two = len(distinct_labels(columns)) == 2
@@ -283,6 +313,11 @@ class LGANClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
             return answers[:, order]
         return answers if order == [0, 1] else 1 - answers
 
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """The natural logarithms of :meth:`predict_proba`."""
+        with np.errstate(divide="ignore"):  # of 0
+            return np.asarray(np.log(self.predict_proba(X)))
+
     def predict(self, X: Any) -> NDArray[Any]:
         """The likeliest class of every graph, of every target where there are several."""
         answers = self.predict_proba(X)
@@ -303,11 +338,13 @@ class LGANClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of classes that are right, of those that are not missing in ``y``."""
         said, there = self.predict(X).reshape(len(as_rows(X)), -1), []
-        for column, values in enumerate(target_columns(X, y, fewest=1).values()):
+        for column, values in enumerate(self._truth(X, y).values()):
             there += [(row, column, v) for row, v in enumerate(values) if spelled(v) is not None]
         right = [spelled(said[row, column]) == spelled(value) for row, column, value in there]
-        given = None if sample_weight is None else np.asarray(sample_weight)
+        given = None if sample_weight is None else one_each(sample_weight, "sample_weight", X)
         weight = None if given is None else [given[row] for row, _, _ in there]
+        if not right:
+            raise ValueError("`y` must have a class that is not missing, got none to score by.")
         return float(np.average(right, weights=weight))
 
     def _output(self, target: Any) -> Any:
@@ -338,11 +375,18 @@ class LGANRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
         """R², the mean over targets, of the values that are not missing in ``y``."""
         said, scores = self.predict(X).reshape(len(as_rows(X)), -1), []
         check_all_read(said, "`predict`")
-        for column, (name, values) in enumerate(target_columns(X, y, fewest=1).items()):
-            truth = TargetColumn.read(name, values).numbers
-            there = ~np.isnan(truth)
-            weight = None if sample_weight is None else np.asarray(sample_weight)[there]
-            scores.append(r2_score(truth[there], said[there, column], sample_weight=weight))
+        given = None if sample_weight is None else one_each(sample_weight, "sample_weight", X)
+        for column, (name, values) in enumerate(self._truth(X, y).items()):
+            read = TargetColumn.read(name, values)
+            if (text := read.first_text()) is not None:
+                raise ValueError(f"`y` must hold numbers, got {text!r} in {name!r}.")
+            there = ~np.isnan(read.numbers)
+            weight = None if given is None else np.asarray(given)[there]
+            if there.any():
+                score = r2_score(read.numbers[there], said[there, column], sample_weight=weight)
+                scores.append(score)
+        if not scores:
+            raise ValueError("`y` must have a number that is not missing, got none to score by.")
         return float(np.mean(scores))
 
     def predict_std(self, X: Any) -> NDArray[np.float64]:

@@ -12,6 +12,9 @@ from lgan.data import RawGraphs
 from lgan.data.sources import is_one_graph
 from lgan.task.cells import spelled
 
+# Fewer graphs cannot be taken apart into what is trained on and what is held out.
+FEWEST_GRAPHS = 4
+
 
 def as_rows(graphs: Any) -> list[Any]:
     """Graphs as a list; of a table the column of SMILES."""
@@ -36,6 +39,7 @@ def as_rows(graphs: Any) -> list[Any]:
     if isinstance(graphs, np.ndarray) and graphs.ndim == 2 and graphs.shape[1] == 1:
         graphs = graphs[:, 0]
     try:
+        len(graphs)  # what can be read only once has none
         rows = list(graphs)
     except TypeError as error:
         raise TypeError(
@@ -57,17 +61,25 @@ def table_columns(graphs: Any, names: list[str]) -> dict[str, list[Any]]:
     return {name: list(graphs[name]) for name in names}
 
 
-def target_columns(graphs: Any, y: Any, *, fewest: int = 4) -> dict[str, list[Any]]:
+def target_columns(graphs: Any, y: Any, *, fewest: int = FEWEST_GRAPHS) -> dict[str, list[Any]]:
     """The targets by name, one value a graph each; an error where there are too few graphs."""
     if hasattr(y, "columns"):
         names = [str(name) for name in y.columns]
         if len(set(names)) < len(names):
             raise ValueError(f"The columns of `y` must have different names, got {names}.")
+        if not names:
+            raise ValueError("`y` must have a column or more, got a table without any.")
         columns = {str(name): list(y[name]) for name in y.columns}
     elif getattr(y, "name", None) is not None and not isinstance(y, np.ndarray):
         columns = {str(y.name): list(y)}
     else:
         values = np.asarray(y)
+        if values.ndim == 0:
+            raise TypeError(
+                f"`y` must be a list of one value for each graph, got {type(y).__name__}."
+            )
+        if values.ndim > 2:
+            raise ValueError(f"`y` must have the shape [n] or [n, T], got {list(values.shape)}.")
         if values.ndim == 2 and values.shape[1] > 1:
             columns = {f"y{i}": values[:, i].tolist() for i in range(values.shape[1])}
         else:
@@ -89,9 +101,10 @@ def target_columns(graphs: Any, y: Any, *, fewest: int = 4) -> dict[str, list[An
 def distinct_labels(columns: Mapping[str, Sequence[Any]]) -> NDArray[Any]:
     """The labels of all targets that are not missing, each once, in their order."""
     there = [v for column in columns.values() for v in column if spelled(v) is not None]
-    if len({isinstance(value, str) for value in there}) > 1:
+    if len({_kind_of_label(value) for value in there}) > 1:
         raise TypeError(
-            "`y` must hold labels of one kind, got texts and others. Make all of them texts."
+            "`y` must hold labels of one kind, got several of texts, truth values and others. Make "
+            "all of them texts."
         )
     labels = np.unique(np.asarray(there))
     names = {spelled(label) for label in labels.tolist()}
@@ -108,16 +121,36 @@ def distinct_labels(columns: Mapping[str, Sequence[Any]]) -> NDArray[Any]:
     return labels
 
 
+def _kind_of_label(value: Any) -> type:
+    """Text, a truth value, or anything else: what numpy would turn into one another."""
+    if isinstance(value, str):
+        return str
+    return bool if isinstance(value, bool | np.bool_) else object
+
+
+def texts_read_as_missing(columns: Mapping[str, Sequence[Any]]) -> list[str]:
+    """Texts that are not empty and still mean a missing label: ``NA``, but ``Na`` as well."""
+    texts = {v.strip() for column in columns.values() for v in column if isinstance(v, str)}
+    return sorted(text for text in texts if text and spelled(text) is None)
+
+
 def row_values(values: Any, name: str, raw: RawGraphs, graphs: Any) -> list[Any] | None:
     """One value a graph that was read, from one a row; nothing where none were given."""
     if values is None:
         return None
-    each, rows = list(values), len(as_rows(graphs))
+    each = one_each(values, name, graphs)
+    return [each[row] for row in raw.rows.tolist()]
+
+
+def one_each(values: Any, name: str, graphs: Any) -> list[Any]:
+    """Values as a list, of which there must be one for each graph."""
+    rows = len(as_rows(graphs))
+    each = list(values) if hasattr(values, "__iter__") else [values]
     if len(each) != rows:
         raise ValueError(
             f"`{name}` must have one value for each of {rows} graphs, got {len(each)}."
         )
-    return [each[row] for row in raw.rows.tolist()]
+    return each
 
 
 def check_all_read(answers: NDArray[np.float64], tolerant: str) -> None:

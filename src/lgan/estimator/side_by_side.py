@@ -27,9 +27,16 @@ def cross_val_scores(
             "The estimator must be an LGANClassifier or LGANRegressor, got "
             f"{type(estimator).__name__}. Use `sklearn.model_selection.cross_val_score` for it."
         )
+    if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
+        raise TypeError(
+            f"`scoring` must be one name or one scorer, got {scoring!r}. Use "
+            "`sklearn.model_selection.cross_validate` for several."
+        )
     splitter = check_cv(cv, y, classifier=is_classifier(estimator))
     every = np.arange(len(as_rows(X)))  # a part may be a mask
     splits = [[_once(every[part]) for part in parts] for parts in splitter.split(X, y, groups)]
+    if not splits:
+        raise ValueError("`cv` must give a split or more, got none.")
     score = check_scoring(estimator, scoring)
     fitted = fit_side_by_side(estimator, X, y, [train for train, _ in splits])
     parts = [(_safe_indexing(X, test), _safe_indexing(y, test)) for _, test in splits]

@@ -69,7 +69,9 @@ class ReadSource:
 
     def keys(self) -> Tensor:
         """What tells every graph again, see :func:`lgan.data.graph_keys.graph_keys` ``[G]``."""
-        return graph_keys(self.raw) if self.shards is None else self.shards.column("graph_keys")
+        if self.shards is not None:
+            return self.shards.column("graph_keys")
+        return graph_keys(self.raw, edges=self.encoder.num_edge_features > 0)
 
     @staticmethod
     def of(

@@ -91,10 +91,11 @@ def estimate_words(trained: TrainedEnsemble) -> tuple[str, str]:
     spread = f" ± {shown(metric, stdev(scores))} over {len(scores)} folds" if scores[1:] else ""
     of = "each model on the graphs it did not train on"
     epochs, config = trained.test.size(1), trained.info["config"]
-    early = f" trained, after which {config['patience']} had brought nothing better"
+    wait = config["patience"] if epochs < config["epochs"] else 0
+    early = f" trained, after which {wait} had brought nothing better" if wait else ""
     return shown(metric, trained.score) + spread, (
         f"{of if trained.members > 1 else 'on the held-out part'}; they chose the epoch "
-        f"({trained.epoch} of {epochs}{early if epochs < config['epochs'] else ''}), so it is optimistic by a "
+        f"({trained.epoch} of {epochs}{early}), so it is optimistic by a "
         "little: `lgan cv --bagged` measures the whole procedure"
     )
 

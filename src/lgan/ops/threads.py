@@ -1,6 +1,7 @@
 """How compiled loops are shared out among threads."""
 
 import ctypes
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ from threadpoolctl import threadpool_limits
 SMALL = 1 << 16
 # Columns are split only into parts at least this wide: a cache line of float32.
 NARROW = 16
+# Threads that anyone gets: of a million the system would end the process.
+MOST = 256
 # Freed memory that a process keeps, and the largest block of it; names and numbers of glibc.
 KEPT, KEPT_BLOCK = 512 << 20, 32 << 20
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
@@ -55,12 +58,13 @@ def model_threads(device: torch.device) -> Iterator[None]:
 
 @contextmanager
 def at_most(threads: int | None) -> Iterator[None]:
-    """Inside, the compiled loops, torch and BLAS use so many threads; as many as before for
-    ``None``.
+    """Inside, the compiled loops, torch and BLAS use so many threads, `MOST` at most; as many as
+    before for ``None``.
     """
     if threads is None:
         yield
         return
+    threads = min(threads, MOST)
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
@@ -92,6 +96,18 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(
         threads, thread_name_prefix="lgan", initializer=torch.set_num_threads, initargs=(1,)
     )
+
+
+def _begin_anew() -> None:
+    """In a process that was forked: threads are not copied, and who waits for them waits for ever,
+    OpenMP as well; so there is one, and pools are made again.
+    """
+    _pool.cache_clear()
+    torch.set_num_threads(1)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 def _share_out(loop: Callable[..., None], parts: Sequence[tuple[int, ...]], threads: int) -> None:

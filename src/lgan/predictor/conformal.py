@@ -21,9 +21,13 @@ FEWEST_FOLDS = 5
 
 def check_alpha(alpha: float) -> None:
     """Raise an error unless this is a share of misses."""
-    if not 0 < alpha < 1:
+    try:
+        right = bool(0 < alpha < 1)
+    except (TypeError, ValueError, RuntimeError):  # a text, or several numbers
+        right = False
+    if not right:
         raise ValueError(
-            f"`alpha` must lie between 0 and 1, got {alpha}. It is the share of new graphs whose "
+            f"`alpha` must lie between 0 and 1, got {alpha!r}. It is the share of new graphs whose "
             "truth may lie outside: 0.1 for intervals of 90 %."
         )
 

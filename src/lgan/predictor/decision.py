@@ -94,11 +94,12 @@ def best_threshold(known: OutOfFold, task: Task, metric: str, sharpness: Tensor 
     said = known.predictions
     said = said.double() if sharpness is None else sharpened(said, sharpness, task)
     if task.has_classes:
-        return torch.tensor([_best(said[:, 1], known.y.long(), metric)])
-    return torch.tensor([
+        return torch.tensor([_best(said[:, 1], known.y.long(), metric)], dtype=torch.float64)
+    found = [
         _best(said[there, t], known.y[there, t].long(), metric)
         for t, there in enumerate(known.y.isfinite().T)
-    ])  # fmt: skip
+    ]
+    return torch.tensor(found, dtype=torch.float64)
 
 
 def check_two_classes(task: Task) -> None:

@@ -5,6 +5,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ from lgan.data import RawGraphs, replaced
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.data.molecule_graphs import molecule_graphs
 from lgan.data.molecule_tables import choose_structures, molecules_of_blocks
-from lgan.data.tables import BLOCK, Table, TableBlock, is_table, open_table, safe_cell
+from lgan.data.tables import BLOCK, Table, TableBlock, is_table, open_table, plain_cell, safe_cell
 from lgan.predictor.predictor import Predictor
 from lgan.task import METRICS, Task
 
 Row = dict[str, Any]
+# Rows of files up to which their targets are compared with: a few hundred MB in memory.
+MOST_COMPARED = 10_000_000
 
 
 def predicted_columns(task: Task) -> list[str]:
@@ -181,6 +184,44 @@ class PredictionRows:
                 writer.writerow({name: safe_cell(value) for name, value in row.items()})
                 yield row
 
+    @staticmethod
+    def of_written(
+        predictor: Predictor, names: Sequence[str], paths: Iterable[Path]
+    ) -> "PredictionRows":
+        """What is known of rows that :meth:`written` wrote of a table with these columns: counts,
+        and the metrics, by the digits that the files hold.
+
+        Of more than `MOST_COMPARED` rows there are no metrics, so that memory is bounded.
+        """
+        found = PredictionRows(predictor, names)
+        new = dict(zip(names, _renamed(names, found._own), strict=True))
+        task = predictor.task
+        targets = {name: new[name] for name in task.targets if name in new}
+        shares = task.classes if task.has_classes else task.classes[1:]
+        said = [f"{t}_probability_{name}" for t in task.targets for name in shares]
+        said = said or [f"{t}_predicted" for t in task.targets]
+        try:
+            for path in paths:
+                with path.open(newline="", encoding="utf-8") as file:
+                    rows = csv.DictReader(file)
+                    while block := list(islice(rows, BLOCK)):
+                        found.count += len(block)
+                        answered = [row for row in block if not row["error"]]
+                        found.failed += len(block) - len(answered)
+                        known = torch.tensor([row["seen"] == "yes" for row in answered])
+                        found.known += int(known.sum())
+                        if found.count > MOST_COMPARED:
+                            found.no_score = f"they are more than {MOST_COMPARED:,}"
+                        answers = torch.tensor([[float(row[n]) for n in said] for row in answered])
+                        cells = {
+                            name: [plain_cell(row[own]) for row in answered]
+                            for name, own in targets.items()
+                        }
+                        found._compare(cells, answers, known)
+        except csv.Error as error:  # a cell that is longer than Python reads
+            found.no_score = str(error)
+        return found
+
     def metrics(self) -> dict[str, float]:
         """Every metric of the task, where the source has the targets: on the rows that the model
         was not trained on, or on all where it was trained on all of them.
@@ -249,6 +290,20 @@ class PredictionRows:
             rows.append(row)
         return rows
 
+    def _compare(
+        self, targets: Mapping[str, Sequence[Any]], answers: Tensor, known: Tensor
+    ) -> None:
+        """Keep what graphs are beside what the model says of them."""
+        if not targets or not len(answers) or self.no_score:
+            return
+        absent = dict.fromkeys(self.predictor.task.targets, [None] * len(answers))
+        try:
+            self.truth.append(self.predictor.task.encode({**absent, **targets}))
+        except ValueError as error:  # predictions need no targets
+            self.no_score = str(error)
+        self.answers.append(answers)
+        self.trained_on.append(known)
+
     def _rows(
         self,
         raw: RawGraphs,
@@ -272,14 +327,7 @@ class PredictionRows:
         self.count += raw.num_graphs + len(reasons)
         self.failed += len(reasons)
         self.known += sum(seen)
-        if raw.targets and raw.num_graphs and not self.no_score:
-            absent = dict.fromkeys(self.predictor.task.targets, [None] * raw.num_graphs)
-            try:
-                self.truth.append(self.predictor.task.encode({**absent, **raw.targets}))
-            except ValueError as error:  # predictions need no targets
-                self.no_score = str(error)
-            self.answers.append(answers)
-            self.trained_on.append(known)
+        self._compare(raw.targets, answers, known)
         place = {row: graph for graph, row in enumerate(raw.rows.tolist())}
         said = _said(self.predictor, members)
         near = self._near(raw) if self.nearest and raw.num_graphs else [{}] * raw.num_graphs
@@ -340,7 +388,7 @@ def read_with_targets(predictor: Predictor, source: Any, **reading: Any) -> RawG
         return predictor.read(source, targets=None, **reading)
     try:
         raw = predictor.read(source, targets=list(predictor.task.targets), **reading)
-    except ValueError:  # it has no such targets
+    except (TypeError, ValueError):  # it has no such targets
         raw = predictor.read(source, **reading)
     known = set(predictor.task.targets) <= set(raw.targets)
     return raw if known else raw.with_targets({})

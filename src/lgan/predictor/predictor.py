@@ -1,9 +1,11 @@
 """A trained model and all that turns a source into predictions."""
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -99,7 +101,7 @@ class Predictor:
         if not encoder.task.classes and (scale is None or tuple(scale.mean.shape) != shape):
             raise ValueError("the scale of its targets is missing")
         known = stored.out_of_fold
-        if known is not None and (known.members, known.predictions.size(1)) != (members, outputs):
+        if known is not None and not _is_of(known, encoder.task, members):
             raise ValueError("its out-of-fold predictions are those of another model")
         if stored.molecules is not None and not are_of(stored.molecules, encoder.task):
             raise ValueError("what it keeps of molecules is of another model")
@@ -153,11 +155,15 @@ class Predictor:
         check_two_classes(self.task)
         if isinstance(threshold, str):
             found = best_threshold(self._known(), self.task, threshold, self.sharpness)
-        elif 0 <= threshold <= 1:
-            found = torch.full((1 if self.task.has_classes else len(self.task.targets),), threshold)
-        else:
-            raise ValueError(f"A threshold must lie between 0 and 1, got {threshold}.")
-        return replace(self, threshold=found)
+            return replace(self, threshold=found)
+        try:
+            value = float(threshold)
+        except (TypeError, ValueError, RuntimeError):  # nothing, or several numbers
+            value = math.nan
+        if not 0 <= value <= 1:
+            raise ValueError(f"A threshold must lie between 0 and 1, got {threshold!r}.")
+        number = 1 if self.task.has_classes else len(self.task.targets)
+        return replace(self, threshold=torch.full((number,), value, dtype=torch.float64))
 
     def predict_proba(self, source: Any, **reading: Any) -> NDArray[np.float64]:
         """Probabilities of the classes ``[n, C]``, or of the second class of every label
@@ -231,8 +237,8 @@ class Predictor:
             count: How many.
             reading: Options of :func:`lgan.data.load_raw`.
         """
-        if count < 1:
-            raise ValueError(f"`count` must be 1 or more, got {count}.")
+        if not isinstance(count, int | np.integer) or count < 1:
+            raise ValueError(f"`count` must be a whole number of 1 or more, got {count!r}.")
         self._molecules()  # before the source is read
         raw = self._read_told(source, reading)
         placed: list[list[Neighbour] | None] = [None] * (raw.num_graphs + len(raw.errors))
@@ -274,7 +280,13 @@ class Predictor:
                 "Take an LGAN or GIN for embeddings."
             )
         seen: list[Tensor] = []
-        hook = head.register_forward_pre_hook(lambda _, given: seen.append(given[0].cpu()))
+        own = get_ident()
+
+        def keep(_: nn.Module, given: tuple[Tensor, ...]) -> None:
+            if get_ident() == own:  # other threads may ask the same network
+                seen.append(given[0].cpu())
+
+        hook = head.register_forward_pre_hook(keep)
         try:
             raw = self._told_of(source, reading)
             outputs_of(self.network, self.union(raw))
@@ -377,7 +389,10 @@ class Predictor:
 
     def seen(self, raw: RawGraphs) -> Tensor:
         """Whether every graph was among those the model was trained on ``[G]``."""
-        return torch.isin(graph_keys(raw), self.trained_on)
+        found = torch.isin(graph_keys(raw), self.trained_on)
+        if self.encoder.num_edge_features == 0:  # it was told of none, or of those it did not read
+            found |= torch.isin(graph_keys(raw, edges=False), self.trained_on)
+        return found
 
     def _known(self) -> OutOfFold:
         known = self.checkpoint.out_of_fold
@@ -430,8 +445,17 @@ def load_model(path: Path | str) -> Predictor:
     stored = Checkpoint.load(path)
     try:
         return Predictor.of(stored)
-    except ValueError as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path} is not a whole model of lgan: {error}") from error
+
+
+def _is_of(known: OutOfFold, task: Task, members: int) -> bool:
+    """Whether out-of-fold predictions are those of so many members of this task."""
+    right = (known.members, known.predictions.size(1)) == (members, task.num_outputs)
+    right = right and known.y.dim() == (1 if task.has_classes else 2)
+    if right and task.classes and not task.has_classes:
+        right = bool(((known.y == 0) | (known.y == 1) | known.y.isnan()).all())
+    return right
 
 
 def _placed(raw: RawGraphs, values: Tensor) -> NDArray[np.float64]:

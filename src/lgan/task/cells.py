@@ -79,8 +79,10 @@ class TargetColumn:
 
 def _read(value: Any) -> tuple[str | None, float]:
     """The spelling of a cell, and its number (NaN for text and for missing cells)."""
-    if value is None:
+    if value is None or type(value).__name__ == "NaTType":  # what pandas has for no date
         return None, math.nan
+    if hasattr(value, "tolist") and not isinstance(value, np.generic):  # arrays and tensors
+        value = value.tolist()
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value)), math.nan
     if isinstance(value, (list, tuple, dict, set)):

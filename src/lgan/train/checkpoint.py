@@ -130,7 +130,7 @@ class Checkpoint:
         construct = partial(build, *sizes, **self.options)
         try:
             shapes = {name: tuple(t.shape) for name, t in outline(construct).state_dict().items()}
-        except (TypeError, ValueError, RuntimeError) as error:
+        except (AttributeError, TypeError, ValueError, RuntimeError) as error:
             raise ValueError(
                 f"The model {self.model!r} does not take the options {self.options} of the "
                 f"checkpoint ({error}). Use it with the version of lgan that wrote it."

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
+from threading import RLock
 from typing import TypeVar
 
 import torch
@@ -10,6 +11,8 @@ from torch import Tensor, nn
 from lgan.nn.dropout import Dropout
 
 T = TypeVar("T")
+# All threads draw from the one generator of the process.
+_drawing = RLock()
 
 
 def stack(models: Sequence[nn.Module]) -> nn.Module:
@@ -57,7 +60,7 @@ def model_view(together: nn.Module, index: int | slice) -> nn.Module:
 
 def drawn(draw: Callable[[], T], seed: int) -> T:
     """What is drawn with a seed, a model for example; the global generator is left alone."""
-    with torch.random.fork_rng(devices=[]):
+    with _drawing, torch.random.fork_rng(devices=[]):
         # `torch.manual_seed` also notes a call, with its stack, for every kind of device.
         torch.default_generator.manual_seed(seed)
         if torch.cuda.is_initialized():
