@@ -555,6 +555,8 @@ def test_parameters_of_another_kind_are_refused():
         regressor(members="2").fit(SMILES, NUMBERS)
     with pytest.raises(TypeError, match=r"`options` must be a mapping by name, got \['hidden'\]"):
         regressor(options=["hidden"]).fit(SMILES, NUMBERS)
+    with pytest.raises(ValueError, match=r"no argument of its own, got 'seed'.*`random_state="):
+        regressor(options={"hidden": 4, "seed": 3}).fit(SMILES, NUMBERS)
     with pytest.raises(ValueError, match="device must be cpu, cuda or auto, got 'None'"):
         regressor(device=None).fit(SMILES, NUMBERS)
     assert regressor(device=torch.device("cpu")).fit(SMILES, NUMBERS).predict(SMILES).shape == (16,)

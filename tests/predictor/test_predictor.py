@@ -45,6 +45,11 @@ def test_one_molecule_without_a_list_is_told_so(asked, binary):
         getattr(binary, asked)("CCO")
 
 
+def test_graphs_are_no_molecules(binary):
+    with pytest.raises(TypeError, match="reads molecules, got a list with graphs of networkx"):
+        binary.predict([None, nx.path_graph(3)])
+
+
 def test_a_prediction_does_not_depend_on_its_neighbours_in_the_list(binary):
     together = binary.predict_proba(["CCO", "c1ccccc1O", "CCBr"])
     alone = np.concatenate([binary.predict_proba([s]) for s in ("CCO", "c1ccccc1O", "CCBr")])

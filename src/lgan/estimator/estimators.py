@@ -58,7 +58,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         members: Models side by side that predict as one, each with another fold held out.
         model: A network of the zoo.
         recipe: How it is trained, see :data:`lgan.experiment.RECIPES`.
-        epochs: Epochs; as the recipe says unless given.
+        epochs: Epochs at most, see `TrainConfig.patience`; as the recipe says unless given.
         metric: What the epoch is chosen by; that of the task unless given.
         graph_features: Features of whole graphs behind the read-out, with commas between them:
             ``morgan``, ``rdkit2d``, or columns of the tables that are passed as ``X``.
@@ -247,15 +247,18 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             raise TypeError(f"`members` must be a whole number, got {self.members!r}.")
         if not isinstance(self.options, Mapping | None):
             raise TypeError(f"`options` must be a mapping by name, got {self.options!r}.")
-        return settings_for(
-            self.model,
-            "",
-            recipe=self.recipe,
-            epochs=self.epochs,
-            seed=_seed(self.random_state),
-            graph_features=self.graph_features,
-            **(self.options or {}),
-        )
+        own: dict[str, Any] = {
+            "recipe": self.recipe,
+            "epochs": self.epochs,
+            "seed": _seed(self.random_state),
+            "graph_features": self.graph_features,
+        }
+        if twice := sorted({*own} & {*(self.options or {})}):
+            raise ValueError(
+                f"`options` must hold what is no argument of its own, got {twice[0]!r}. Pass "
+                f"`{'random_state' if twice[0] == 'seed' else twice[0]}=...` instead."
+            )
+        return settings_for(self.model, "", **own, **(self.options or {}))
 
     def _told(self, X: Any) -> dict[str, Any]:
         """The columns of a table that features of whole graphs come from, to read with it."""

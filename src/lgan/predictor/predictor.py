@@ -18,6 +18,7 @@ from lgan.data import Encoder, RawGraphs, feature_names, load_raw
 from lgan.data.encoder import STRUCTURAL, unseen_words
 from lgan.data.graph_keys import graph_keys
 from lgan.data.molecule_features import MoleculeFeatures
+from lgan.data.sources import is_one_graph
 from lgan.explain.atoms import MOLECULES
 from lgan.explain.attribution import Attribution
 from lgan.explain.molecule import graphs_from_smiles
@@ -319,6 +320,12 @@ class Predictor:
             how["columns"] = (*how.get("columns", ()), *self.encoder.graphs.columns)
         if self.encoder.featuriser is not None:
             how["molecules"] = MoleculeFeatures.from_json(self.encoder.featuriser)
+            listed = source if isinstance(source, list | tuple) else ()
+            if is_one_graph(next((entry for entry in listed if entry is not None), None)):
+                raise TypeError(
+                    "The model reads molecules, got a list with graphs of networkx or PyG. Pass "
+                    "SMILES, molecules of RDKit, or a table of them."
+                )
         if self.encoder.directed:
             how["directed"] = True
         if self.encoder.symmetrise:
