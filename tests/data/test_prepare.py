@@ -13,7 +13,6 @@ import torch
 
 from lgan.data import Shards, load, load_raw, prepare_shards, scaffolds
 from lgan.data import prepare as module
-from lgan.data.cache import load_tensors, save_tensors
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.data.sharded_union import ShardedUnion
 from lgan.task.cells import spelled
@@ -117,22 +116,6 @@ def test_columns_that_cannot_be_read_are_refused_before_any_work(assays, tmp_pat
     with pytest.raises(ValueError, match=match):
         prepare_shards(assays, tmp_path / "shards", targets="active", **options)
     assert not list((tmp_path / "shards").glob("shard-*"))
-
-
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [(lambda t: t.pop("value_morgan"), "must hold `value_morgan`, as its manifest.json says"),
-     (lambda t: t.pop("cells"), "must hold `cells`"),
-     (lambda t: t["graph_places"].add_(99), "`graph_places` must hold molecules from 0 to")],
-)  # fmt: skip
-def test_shards_that_lie_about_features_of_graphs_are_refused(assays, tmp_path, change, match):
-    options = {"targets": "active", "graph_features": "morgan,pH"}
-    made = prepare_shards(assays, tmp_path / "shards", shards=2, **options)
-    tensors = {name: t.clone() for name, t in load_tensors(made.files[0].path)[0].items()}
-    change(tensors)
-    save_tensors(made.files[0].path, tensors, {})
-    with pytest.raises(ValueError, match=match):
-        made.union()
 
 
 def test_infinite_numbers_are_kept_as_text_and_refused_as_features(assays, tmp_path):
@@ -274,14 +257,24 @@ def test_too_few_shards_for_the_rows_are_refused(table, tmp_path, monkeypatch):
     assert len(prepare_shards(table, tmp_path / "other")) == 3
 
 
-def test_a_folder_that_is_not_finished_or_lost_a_file_says_so(table, tmp_path):
-    made = prepare_shards(table, tmp_path / "shards", shards=3)
-    made.files[1].path.unlink()
-    with pytest.raises(ValueError, match="1 of 3 are missing"):
-        Shards.open(tmp_path / "shards")
-    (tmp_path / "shards" / "manifest.json").unlink()
-    with pytest.raises(ValueError, match="Finish them with `lgan data prepare`"):
-        Shards.open(tmp_path / "shards")
-    (tmp_path / "shards" / "manifest.json").write_text(json.dumps({"format": 99}))
-    with pytest.raises(ValueError, match="must have the format 1, got 99"):
-        Shards.open(tmp_path / "shards")
+@pytest.mark.parametrize(
+    "change", [{"rows": 10**12}, {"shards": 2}, {"structures": 3}, {"task": {}}, {"columns": None}]
+)
+def test_a_plan_that_lies_is_refused(table, tmp_path, change):
+    prepare_shards(table, tmp_path / "shards", shards=3)
+    plan = tmp_path / "shards" / "plan.json"
+    plan.write_text(json.dumps(json.loads(plan.read_text()) | change))
+    with pytest.raises(ValueError, match=r"plan.json must be as .* prepare the table again"):
+        prepare_shards(table, tmp_path / "shards", shards=3)
+
+
+def test_a_table_that_changes_while_it_is_read_is_refused(table, tmp_path, monkeypatch):
+    work = module._work
+
+    def meanwhile(*given, **options):
+        work(*given, **options)
+        table.write_text(table.read_text() + "CC,1\n")
+
+    monkeypatch.setattr(module, "_work", meanwhile)
+    with pytest.raises(ValueError, match="made of something else: size"):
+        prepare_shards(table, tmp_path / "shards", shards=2)

@@ -1,5 +1,6 @@
 """`lgan data list`, `lgan data prepare` and `lgan data info`."""
 
+import shlex
 import time
 from pathlib import Path
 from typing import Any
@@ -144,8 +145,9 @@ def _prepare_table(
     if made.counts["unreadable"]:
         row, reason = made.errors()[0]
         note(f"{made.counts['unreadable']:,} rows cannot be read; row {row + 1}: {reason}")
-    told = f" --graph-features {','.join(made.graph_features)}" if made.graph_features else ""
-    console.print(f"ready: lgan train {folder}{told}", highlight=False, soft_wrap=True)
+    told = ["--graph-features", ",".join(made.graph_features)] if made.graph_features else []
+    ready = shlex.join(["lgan", "train", str(folder), *told])
+    console.print(f"ready: {ready}", highlight=False, soft_wrap=True, markup=False)
 
 
 @app.command()

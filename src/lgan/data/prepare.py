@@ -33,6 +33,7 @@ from lgan.data.shards import (
     MANIFEST,
     ShardFile,
     Shards,
+    as_prepared,
     column_encoders,
     save_shard,
     shard_values,
@@ -128,31 +129,25 @@ def prepare_shards(
     return Shards.open(folder)
 
 
-def help_prepare(folder: Path) -> None:
+def help_prepare(folder: Path, parent: int) -> None:
     """Make shards of a folder that nobody else makes, as a process beside the one that asked."""
-    parent = os.getppid()
 
     def stop_alone(done: int, rows: int) -> None:
-        if os.getppid() != parent:  # whoever asked was killed
+        if os.getppid() != parent:  # whoever asked was killed, maybe before this process was ready
             sys.exit(1)
 
-    plan = json.loads((folder / PLAN).read_text(encoding="utf-8"))
+    stop_alone(0, 0)
+    plan = _read_plan(folder)
     _work(folder, plan, stop_alone)
 
 
 def _plan(source: Path, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
     """What all processes keep to: found once, checked by those that come later."""
-    stat, path = source.stat() if source.is_file() else None, folder / PLAN
-    known: dict[str, Any] = {
-        **asked,
-        "lgan": __version__,
-        "code": source_digest(*COMPUTED_BY)[:12],
-        "size": stat and stat.st_size,
-        "time": stat and stat.st_mtime_ns,
-    }
+    path, code = folder / PLAN, source_digest(*COMPUTED_BY)[:12]
+    known: dict[str, Any] = {**asked, "lgan": __version__, "code": code, **_size_and_time(source)}
     with locked(path):
         if path.is_file():
-            before: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            before = _read_plan(folder)
             check_same(before["asked"], known, f"{folder} holds shards that were made")
             return before
         if folder.is_dir() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
@@ -183,6 +178,27 @@ def _plan(source: Path, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
         }
         save_json(path, plan)
         return plan
+
+
+def _read_plan(folder: Path) -> dict[str, Any]:
+    """The plan of a folder that was begun."""
+    with as_prepared(folder / PLAN):
+        plan: dict[str, Any] = json.loads((folder / PLAN).read_text(encoding="utf-8"))
+        Task.from_json(plan["task"])
+        texts = (plan["name"], plan["structures"], *plan["columns"], plan["asked"]["source"])
+        rows, each = plan["rows"], plan["rows_per_shard"]
+        whole = type(rows) is type(each) is int and rows > 0 and 0 < each <= MOST_ROWS
+        if not whole or plan["shards"] != -(-rows // each):
+            raise ValueError(f"{plan['shards']} shards of {each} for {rows} rows")
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError(f"the names {texts}")
+        return plan
+
+
+def _size_and_time(source: Path) -> dict[str, int | None]:
+    """By which a table that was changed is known."""
+    stat = source.stat() if source.is_file() else None
+    return {"size": stat and stat.st_size, "time": stat and stat.st_mtime_ns}
 
 
 def _streamed_task(table: Table, names: Sequence[str], kind: str | None) -> tuple[Task, int]:
@@ -312,6 +328,8 @@ def _write_shard(
 
 def _finish(folder: Path, plan: dict[str, Any]) -> None:
     """Write the manifest: the encoder of all shards, what they hold, and their checksums."""
+    now = _size_and_time(Path(plan["asked"]["source"]))
+    check_same(plan["asked"], now, f"{folder} holds shards that were made")
     made = [ShardFile.read(_path(folder, number)) for number in range(plan["shards"])]
     files = [file for file in made if file.graphs]
     counts = {
@@ -333,8 +351,10 @@ def _finish(folder: Path, plan: dict[str, Any]) -> None:
     graphs, told = None, tuple(plan["asked"]["graph_features"])
     if told:
         scaled = [name for name in told if name != "morgan"]
-        tensors = (load_tensors(file.path)[0] for file in files)
-        parts = [shard_values(plan["name"], own, scaled)[0] for own in tensors]
+        parts = []
+        for file in files:
+            with as_prepared(file.path):
+                parts.append(shard_values(plan["name"], load_tensors(file.path)[0], scaled)[0])
         graphs = GraphFeatures.fit_values(parts, told)
     task = Task.from_json(plan["task"])
     encoder = Encoder(nodes, pairs, task, features.to_json(), graphs=graphs)
@@ -353,10 +373,11 @@ def _finish(folder: Path, plan: dict[str, Any]) -> None:
 
 def _helper(folder: Path) -> "subprocess.Popen[bytes]":
     command = "import sys, pathlib; from lgan.data.prepare import help_prepare; " \
-              "help_prepare(pathlib.Path(sys.argv[1]))"  # fmt: skip
+              "help_prepare(pathlib.Path(sys.argv[1]), int(sys.argv[2]))"  # fmt: skip
     path = os.pathsep.join(entry for entry in sys.path if entry)
     return subprocess.Popen(
-        [sys.executable, "-c", command, str(folder)], env={**os.environ, "PYTHONPATH": path}
+        [sys.executable, "-c", command, str(folder), str(os.getpid())],
+        env={**os.environ, "PYTHONPATH": path},
     )
 
 

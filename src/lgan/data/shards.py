@@ -1,8 +1,11 @@
 """A data set larger than memory: a folder of shards, each a union in a file of tensors."""
 
+import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,7 +29,9 @@ from lgan.data.molecule_graphs import molecule_graphs
 from lgan.data.molecules import featurise_molecules
 from lgan.data.raw import RawGraphs
 from lgan.graph import GraphUnion, concatenate
-from lgan.graph.edges import check_range
+from lgan.graph.checks import check_ptr
+from lgan.graph.edges import check_integers, check_range
+from lgan.graph.union_checks import check_rows
 from lgan.task import Task
 from lgan.task.cells import spelled
 
@@ -64,13 +69,27 @@ class ShardFile:
     @staticmethod
     def read(path: Path) -> "ShardFile":
         """What is told of the shard whose tensors are in ``path``."""
-        told = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-        told["errors"] = tuple((row, reason) for row, reason in told["errors"])
-        return ShardFile(path, **{**told, "tables": tuple(told["tables"])})
+        with as_prepared(path.with_suffix(".json")):
+            told = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+            told["errors"] = tuple((row, reason) for row, reason in told["errors"])
+            file = ShardFile(path, **{**told, "tables": tuple(told["tables"])})
+            counts = (file.graphs, file.rows, file.unlabelled, *(row for row, _ in file.errors))
+            texts = (file.sha256, *(reason for _, reason in file.errors))
+            if any(type(count) is not int or count < 0 for count in counts):
+                raise ValueError(f"the counts {counts}")
+            if not all(isinstance(text, str) for text in texts):
+                raise ValueError(f"the texts {texts}")
+            return file
 
     def to_json(self) -> dict[str, Any]:
         """All but the path, as JSON's types."""
-        return {name: value for name, value in vars(self).items() if name != "path"}
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "path"}
+
+    @cached_property
+    def found_sha256(self) -> str:
+        """Checksum of the file as it is; read once."""
+        with self.path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,24 +125,37 @@ class Shards:
                 f"{folder} must hold shards with their {MANIFEST}, got {error}. Finish them with "
                 "`lgan data prepare`, which goes on where it stopped."
             ) from error
-        if told.get("format") != FORMAT:
+        kind = told.get("format") if isinstance(told, dict) else type(told).__name__
+        if kind != FORMAT:
             raise ValueError(
-                f"{folder / MANIFEST} must have the format {FORMAT}, got {told.get('format')!r}. "
+                f"{folder / MANIFEST} must have the format {FORMAT}, got {kind!r}. "
                 "Prepare the folder again with this version."
             )
+        with as_prepared(folder / MANIFEST):
+            _check_manifest(told)
+            encoder = Encoder.from_json(told["encoder"])
+            if encoder.task is None or encoder.featuriser is None:
+                raise ValueError("an encoder without task or featuriser")
         listed = [folder / file for file in told["files"]]
         missing = [path for path in listed if not path.is_file()]
         if missing:
             raise ValueError(
                 f"{missing[0]} must be there, got no such file ({len(missing)} of {len(listed)} "
-                f"are missing). Remove {MANIFEST} and prepare the folder again."
+                f"are missing). {_remedy(missing[0])}"
             )
+        files = tuple(ShardFile.read(path) for path in listed)
+        for file in files:
+            if file.sha256 != told["files"][file.path.name]:
+                raise ValueError(
+                    f"{file.path.with_suffix('.json')} must tell of the shard that {MANIFEST} "
+                    f"lists, got that of another. {_remedy(file.path)}"
+                )
         return Shards(
             folder=folder,
             name=told["name"],
-            encoder=Encoder.from_json(told["encoder"]),
+            encoder=encoder,
             options=told["options"],
-            files=tuple(ShardFile.read(path) for path in listed),
+            files=files,
             counts=told["counts"],
             columns=tuple(told.get("columns", ())),
         )
@@ -175,15 +207,41 @@ class Shards:
         """
         parts = []
         for file in self.files:
-            tensors = load_tensors(file.path)[0]
-            nodes = name == "graph_nodes"
-            parts.append(torch.diff(tensors["node_ptr"]) if nodes else tensors[name].clone())
+            with as_prepared(file.path):
+                tensors = load_tensors(file.path)[0]
+                parts.append(self._column(name, tensors, file.graphs))
         return torch.cat(parts)
+
+    def _column(self, name: str, tensors: Mapping[str, Tensor], graphs: int) -> Tensor:
+        if name == "graph_nodes":
+            ptr = tensors["node_ptr"]
+            check_ptr("node_ptr", ptr, int(ptr[-1]), remedy="")
+            found = torch.diff(ptr)
+        else:
+            found = tensors[name].clone()
+        if name == "y" and found.is_floating_point():
+            check_rows(name, found, graphs)
+            if found.dim() != 2 or found.size(1) != self.encoder.num_outputs:
+                raise ValueError(f"`y` of shape {list(found.shape)}")
+            return found
+        check_integers(name, found, (graphs,), remedy="")
+        if name == "y":  # -1 is a class that is missing
+            check_range(name, found + 1, self.encoder.num_outputs + 1, of="classes")
+        elif name != "graph_keys":  # which are hashes
+            check_range(name, found, torch.iinfo(found.dtype).max, of="numbers")
+        return found
 
     def smiles(self) -> list[str]:
         """The canonical SMILES of every graph."""
-        texts = (load_tensors(file.path)[0]["smiles"].numpy().tobytes() for file in self.files)
-        return [line for text in texts for line in text.decode().split("\n")]
+        lines: list[str] = []
+        for file in self.files:
+            with as_prepared(file.path):
+                text = load_tensors(file.path)[0]["smiles"].numpy().tobytes().decode()
+                own = text.split("\n")
+                if len(own) != file.graphs:
+                    raise ValueError(f"{len(own)} SMILES for {file.graphs} graphs")
+                lines += own
+        return lines
 
     def errors(self) -> tuple[tuple[int, str], ...]:
         """Row and reason of every molecule that could not be read; of shards without graphs too."""
@@ -226,12 +284,22 @@ class Shards:
         """The cells of every column that was kept, one per graph."""
         cells: dict[str, list[Any]] = {name: [] for name in self.columns}
         for file in self.files if cells else ():
-            values, places = shard_values(self.name, load_tensors(file.path)[0], ())
-            for name, own in values.select(places).columns.items():
-                cells[name] += own
+            with as_prepared(file.path):
+                values, places = shard_values(self.name, load_tensors(file.path)[0], ())
+                for name, own in values.select(places).columns.items():
+                    cells[name] += own
         return cells
 
     def _read(self, file: ShardFile) -> GraphUnion:
+        with as_prepared(file.path):
+            if file.found_sha256 != file.sha256:
+                raise ValueError(f"the checksum {file.found_sha256[:12]}, not {file.sha256[:12]}")
+            union = self._union(file)
+            if union.num_graphs != file.graphs:
+                raise ValueError(f"{union.num_graphs} graphs, not {file.graphs}")
+            return union
+
+    def _union(self, file: ShardFile) -> GraphUnion:
         tensors, _ = load_tensors(file.path)
         beside = {*PER_GRAPH, *PER_MOLECULE}
         own = {name: tensor for name, tensor in tensors.items() if name not in beside}
@@ -255,6 +323,48 @@ class Shards:
             values, places = shard_values(self.name, tensors, self.graph_features)
             own["graph_x"] = self.encoder.graphs.encode_values(values.select(places))
         return GraphUnion.from_tensors(own, self.name, self.task)
+
+
+@contextmanager
+def as_prepared(path: Path) -> Iterator[None]:
+    """Name the file of a folder of shards that turns out not to hold what was written to it."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError) as e:
+        why = e.__cause__ or e  # without the remedy of a cache
+        raise ValueError(
+            f"{path} must be as `lgan data prepare` wrote it, got {type(why).__name__}: {why}. "
+            f"{_remedy(path)}"
+        ) from e
+
+
+def _remedy(path: Path) -> str:
+    lost = [MANIFEST]
+    if path.name.startswith("shard-"):
+        lost += [f"{path.stem}.safetensors", f"{path.stem}.json"]
+    elif path.name != MANIFEST:
+        return f"Delete {path.parent}, and prepare the table again."
+    return (
+        f"Delete {', '.join(lost)} in {path.parent} and give the command `lgan data prepare` "
+        "again, which makes these anew."
+    )
+
+
+def _check_manifest(told: dict[str, Any]) -> None:
+    """Raise an error unless a manifest has the fields that `lgan.data.prepare` writes."""
+    options, files, columns = told["options"], told["files"], told.get("columns", [])
+    fits = {
+        "name": isinstance(told["name"], str),
+        "options": {name: type(value) for name, value in options.items()}
+        == {"compress": bool, "pair_code": str},
+        "counts": {*told["counts"]} == {"rows", "graphs", "unreadable", "unlabelled"}
+        and all(type(count) is int and count >= 0 for count in told["counts"].values()),
+        "columns": isinstance(columns, list) and all(isinstance(name, str) for name in columns),
+        "files": bool(files) and all(re.fullmatch(r"shard-\d+\.safetensors", f) for f in files),
+    }
+    for name, good in fits.items():
+        if not good:
+            raise ValueError(f"{name} {str(told.get(name))[:80]}")
 
 
 def is_shards(source: Any) -> bool:
@@ -310,19 +420,17 @@ def shard_values(
     computed = [each for each in asked if each in COMPUTED]
     for needed in ("graph_places", "cells", *(f"value_{each}" for each in computed)):
         if needed not in tensors:
-            raise ValueError(
-                f"A shard of {name} must hold `{needed}`, as its {MANIFEST} says, got none. "
-                "Delete the folder and prepare it again."
-            )
+            raise ValueError(f"A shard of {name} without `{needed}`, which {MANIFEST} names")
     found: dict[str, NDArray[Any]] = {each: tensors[f"value_{each}"].numpy() for each in computed}
     if "morgan" in found:
         found["morgan"] = np.unpackbits(found["morgan"], axis=1)
     if "rdkit2d" in found:
         found["rdkit2d"] = found["rdkit2d"].T
     cells = json.loads(tensors["cells"].numpy().tobytes().decode())
-    places, remedy = tensors["graph_places"], " Delete the folder and prepare it again."
+    places = tensors["graph_places"]
+    check_integers("graph_places", places, (None,), remedy="")
     for own in (*found.values(), *cells.values()):
-        check_range("graph_places", places, len(own), of="molecules", remedy=remedy)
+        check_range("graph_places", places, len(own), of="molecules")
     return GraphValues(name, found, cells), places.numpy()
 
 
