@@ -122,17 +122,20 @@ def networks(
             answers = union.known_task.link(out.double(), ensemble.scale)
             said.append(answers.view(members, len(rows), -1).mean(0).tolist())
             epochs.append(ensemble.epoch)
+    alone = said
     if network.beside:
         trees = [forest(folder, name, split, seed, network.beside, judged) for seed in seeds]
         classes = union.known_task.has_classes
+        said = []
         for k, grown in enumerate(trees):
-            both = [np.asarray(said[k]), link(grown["predictions"], classes=classes)]
-            said[k] = np.mean(both, axis=0).tolist()
+            both = [np.asarray(alone[k]), link(grown["predictions"], classes=classes)]
+            said.append(np.mean(both, axis=0).tolist())
             train[k] += grown["train_seconds"]
             ask[k] += grown["predict_seconds"]
         about |= trees[0]["settings"]
     return {
         "predictions": said,
+        **({"alone": alone} if network.beside else {}),
         "epochs": epochs,
         "train_seconds": train,
         "predict_seconds": ask,

@@ -152,9 +152,15 @@ def _row(folder: Path, cell: Cell, seeds: list[int], ran: dict[str, Any]) -> dic
         answers = np.asarray(said) if model in NETWORKS else link(said, classes=classes)
         scores.append(data.score(split, seed, TEST, answers))
         rows.append(torch.bincount(data.part(split, seed), minlength=3).tolist())
+    alone = {}
+    if "alone" in ran:  # the network that a forest answers beside
+        each = zip(seeds, map(np.asarray, ran["alone"]), strict=True)
+        said_alone = [data.score(split, seed, TEST, answers) for seed, answers in each]
+        alone = {"alone": [round(score, 6) for score in said_alone]}
     return {
         "dataset": name, "split": split, "metric": data.metric.name, "model": model,
         "members": members, "seeds": seeds, "scores": [round(score, 6) for score in scores],
+        **alone,
         "train_seconds": [round(value, 3) for value in ran["train_seconds"]],
         "predict_seconds": [round(value, 4) for value in ran["predict_seconds"]],
         "peak_memory": ran["peak_memory"], "rows": rows, "settings": ran["settings"],
