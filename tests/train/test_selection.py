@@ -108,6 +108,12 @@ def test_training_stops_when_no_choice_has_improved_for_so_long(window, patience
         assert not has_stopped(choices, patience=0)
 
 
+def test_training_goes_on_while_a_smoothed_metric_stays_at_its_best():
+    flat = torch.tensor([[0.2, 0.5, *[1.0] * 6, 0.9, 0.9, 0.9]], dtype=torch.float64)
+    assert stop_epoch([flat], patience=2, window=2) == 10
+    assert stop_epoch([flat], patience=2, window=1) == 5  # as published rules, which take the first
+
+
 def test_of_an_error_the_least_is_best():
     assert _gin(TEST, higher=False).epochs == (1, 1)
     assert select("fair", TEST, TEST, higher=False).epochs == (1, 2)

@@ -109,17 +109,8 @@ def best_epoch(curves: Tensor, *, higher: bool = True, window: int = 1) -> int:
     return int(best_epochs(mean_over_models(curves)[None], higher=higher, window=window))
 
 
-def best_epochs(
-    curves: Tensor, *, higher: bool = True, window: int = 1, last: bool | None = None
-) -> Tensor:
-    """:func:`best_epoch` of every row of ``[n, epochs]`` on its own ``[n]``.
-
-    Args:
-        curves: The metric.
-        higher: Whether more of it is better.
-        window: Epochs over which it is averaged.
-        last: Whether the last of several counts; with a window unless given.
-    """
+def best_epochs(curves: Tensor, *, higher: bool = True, window: int = 1) -> Tensor:
+    """:func:`best_epoch` of every row of ``[n, epochs]`` on its own ``[n]``."""
     curves = curves.double()
     if window > 1:
         before = curves.new_full((curves.size(0), window - 1), torch.nan)
@@ -128,7 +119,7 @@ def best_epochs(
     curves = curves.masked_fill(curves.isnan(), -torch.inf)
     best = curves.amax(1, keepdim=True)
     among = (curves >= best - ROUNDING * best.abs()).int()
-    if window > 1 if last is None else last:
+    if window > 1:
         return among.size(1) - 1 - among.flip(1).argmax(1)
     return among.argmax(1)
 
@@ -136,7 +127,9 @@ def best_epochs(
 def has_stopped(
     choices: Sequence[Tensor], *, patience: int, window: int = 1, higher: bool = True
 ) -> bool:
-    """Whether no choice of an epoch has improved in the last ``patience`` epochs.
+    """Whether no epoch of the last ``patience`` is as good, for any choice, as the best before.
+
+    By the rule of :func:`best_epoch`: with a window, the metric may stay at its best.
 
     Args:
         choices: The metric so far of the models that choose together ``[models, epochs]``, for
@@ -148,7 +141,7 @@ def has_stopped(
     if patience <= 0 or choices[0].size(1) <= patience:
         return False
     means = torch.stack([mean_over_models(curves) for curves in choices])
-    latest = int(best_epochs(means, higher=higher, window=window, last=False).max())
+    latest = int(best_epochs(means, higher=higher, window=window).max())
     return choices[0].size(1) - 1 - latest >= patience
 
 
