@@ -12,7 +12,12 @@ from lgan.zoo.k_sets import PAIR_NODES, TRIPLE_PAIRS
 
 
 def union_of(
-    graphs: list[nx.Graph], x: Tensor | None = None, *, channels: int = 1, lift: Lift | None = None
+    graphs: list[nx.Graph],
+    x: Tensor | None = None,
+    *,
+    channels: int = 1,
+    lift: Lift | None = None,
+    compress: bool = False,
 ) -> GraphUnion:
     """Graphs on the nodes 0, 1, … as one data set; without features all nodes are alike."""
     data = [
@@ -20,11 +25,16 @@ def union_of(
              num_nodes=len(g))
         for g in graphs
     ]  # fmt: skip
-    return union_of_data(data, x, channels=channels, lift=lift)
+    return union_of_data(data, x, channels=channels, lift=lift, compress=compress)
 
 
 def union_of_data(
-    graphs: list[Data], x: Tensor | None = None, *, channels: int = 1, lift: Lift | None = None
+    graphs: list[Data],
+    x: Tensor | None = None,
+    *,
+    channels: int = 1,
+    lift: Lift | None = None,
+    compress: bool = False,
 ) -> GraphUnion:
     """PyG graphs as one data set."""
     ptr = torch.tensor([0, *(int(g.num_nodes) for g in graphs)]).cumsum(0)
@@ -39,7 +49,7 @@ def union_of_data(
         ptr,
         num_features=channels,
         num_classes=2,
-        compress=False,
+        compress=compress,
         name="small",
     )
     return union if lift is None else union.lifted(lift)

@@ -1,8 +1,10 @@
 import networkx as nx
 import pytest
 import torch
+from hypothesis import given
 from torch import Tensor
 
+import laws
 from labelled_graphs import named_pair
 from lgan import wl
 from lgan.zoo import GIN
@@ -96,6 +98,34 @@ def test_network_agrees_with_the_equations(options):
     model = CWN(CHANNELS, 5, CLASSES, num_layers=2, **options)
     union = union_of(graphs, x, channels=CHANNELS, lift=cw_lift(model.max_ring))
     torch.testing.assert_close(model(everything(union)), _slow(model, graphs, x))
+
+
+OPTIONS = [{}, {"init": "sum", "max_ring": 4, "readout": "mean"}, {"norm": "layer"}]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("weighted", [False, True])
+@given(drawn=laws.twin_graphs())
+def test_network_reads_merged_twins_as_the_graph_itself(options, weighted, drawn):
+    graph, classes = drawn
+    features = torch.randn(len(graph) + 1, CHANNELS)[torch.tensor(classes, dtype=torch.long)]
+    graphs, x = [graph, nx.cycle_graph(5)], torch.cat([features, torch.randn(5, CHANNELS)])
+    model = CWN(CHANNELS, 5, CLASSES, num_layers=2, **options)
+    for parameter in model.parameters():  # without shifts, rounding clips cells that are all alike
+        torch.nn.init.normal_(parameter)
+    found = []
+    for compress in (True, False):
+        lift = cw_lift(model.max_ring)
+        batch = everything(union_of(graphs, x, channels=CHANNELS, lift=lift, compress=compress))
+        if weighted:
+            each = torch.tensor([0.25, 2.0])
+            batch = batch.weighted(each[batch.batch] * batch.multiplicity)
+        model.zero_grad()
+        out = model(batch)
+        (out * torch.linspace(-1, 1, out.numel()).view_as(out)).sum().backward()
+        found.append([out, *(p.grad for p in model.parameters() if p.grad is not None)])
+    for merged, plain in zip(*found, strict=True):
+        torch.testing.assert_close(merged, plain, rtol=1e-8, atol=1e-8)
 
 
 def _plain_message() -> tuple[CWN, torch.nn.ModuleList]:

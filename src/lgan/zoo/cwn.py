@@ -55,8 +55,8 @@ class CWN(nn.Module):
         norm: ``"batch"`` (the paper), ``"layer"`` or ``"none"``.
 
     Shapes:
-        Takes a batch of an uncompressed :class:`lgan.GraphUnion` that was lifted with
-        :func:`cw_lift`; returns ``[B, out_channels]``.
+        Takes a batch of a :class:`lgan.GraphUnion` that was lifted with :func:`cw_lift`, its
+        twins merged or not; returns ``[B, out_channels]``.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class CWN(nn.Module):
     @eager
     def forward(self, data: Any) -> Tensor:
         """Outputs for every graph of a batch."""
-        refuse_prepared(data, edge_features=True)
+        refuse_prepared(data, edge_features=True, twins=False)
         cells = getattr(data, "cells", {})
         if RING_EDGES not in cells:
             raise ValueError(
@@ -113,10 +113,15 @@ class CWN(nn.Module):
             Incidences.of(cells[EDGE_NODES], sizes[1], sizes[0]),
             Incidences.of(cells[RING_EDGES], sizes[2], sizes[1]),
         )
-        weight = data.node_weight
-        weight = torch.ones(sizes[0], device=x.device) if weight is None else weight
+        # How many cells each one stands for where twins are merged.
+        each = [data.multiplicity.to(x.dtype)] + [
+            cells[name].fields.get("size", x.new_ones(size)).to(x.dtype)
+            for name, size in zip((EDGES, RINGS), sizes[1:], strict=True)
+        ]
+        weight = each[0] if data.node_weight is None else data.node_weight
+        alone = weight / each[0]
         # Every cell counts in the statistics as its graph does.
-        weights = (weight, weight[..., edge_node], weight[..., ring_node])
+        weights = (weight, alone[..., edge_node] * each[1], alone[..., ring_node] * each[2])
         ptrs = (data.ptr, cells[EDGES].ptr, cells[RINGS].ptr)
 
         h = self._initial(x, boundaries)
@@ -124,8 +129,7 @@ class CWN(nn.Module):
         for layer in self.layers:
             h = layer(h, boundaries, weights)
             for dim in range(3):
-                each = torch.ones(sizes[dim], device=x.device)
-                levels[dim].append(readout(h[dim], ptrs[dim], each, self.readout))
+                levels[dim].append(readout(h[dim], ptrs[dim], each[dim], self.readout))
         read = (
             dense(torch.cat(level, -1)).relu()
             for dense, level in zip(self.dense, levels, strict=True)
@@ -142,7 +146,8 @@ class CWN(nn.Module):
         ends = row_sum(x, edge)
         around = row_sum(ends, ring) / 2
         if self.init == "mean":
-            return [x, ends / 2, around / ring.row_lengths[:, None]]
+            sides = row_sum(x.new_ones(ends.size(-2), 1), ring)
+            return [x, ends / 2, around / sides]
         return [x, ends, around]
 
 
@@ -182,9 +187,9 @@ class _Message(nn.Module):
         by_lower = row_sum(self.lower(lower), incidences.from_lower)
         by_upper = row_sum(self.upper(upper), incidences.from_upper)
         sent = (by_lower + by_upper).relu()  # [*, pairs of δ and τ, F]
-        within = row_sum(sent, incidences.from_upper.transposed)  # all that δ holds
-        around = row_sum(within, incidences.boundary.transposed)
-        return around - row_sum(sent, incidences.from_lower.transposed)  # less what σ sent itself
+        within = row_sum(sent, incidences.to_upper)  # all that δ holds
+        around = row_sum(within, incidences.coboundary)
+        return around - row_sum(sent, incidences.to_lower)  # less what σ sent itself
 
 
 class _Update(nn.Module):

@@ -14,31 +14,53 @@ from lgan.ops.row_sum import SparseRows
 class Incidences:
     """Pairs of an upper cell and a lower cell on its boundary, upper cell after upper cell.
 
+    Where twins are merged, a cell stands for all that twins can be exchanged in, and a pair for
+    all such pairs of one upper cell, or of one lower cell: sums count them.
+
     Attributes:
         boundary: From lower to upper cells: the sum over a cell's boundary.
+        coboundary: From upper to lower cells: the sum over all cells that a cell bounds.
         from_lower: From lower cells to pairs: the lower cell of every pair.
         from_upper: From upper cells to pairs: the upper cell of every pair.
+        to_lower: From pairs to lower cells: the sum over all pairs of a lower cell.
+        to_upper: From pairs to upper cells: the sum over all pairs of an upper cell.
     """
 
     boundary: SparseRows
+    coboundary: SparseRows
     from_lower: SparseRows
     from_upper: SparseRows
+    to_lower: SparseRows
+    to_upper: SparseRows
 
     @staticmethod
     def of(family: Cells, num_upper: int, num_lower: int) -> "Incidences":
         """The pairs of a batch, from a family that :func:`incidence_cells` made."""
         upper, lower, order = family["upper"], family["lower"], family["order"]
+        above, below = upper[order.long()], lower[order.long()]  # sorted by the lower cell
+        upper_ptr, lower_ptr = _row_ptr(upper, num_upper), _row_ptr(below, num_lower)
         each = torch.arange(upper.numel() + 1, device=upper.device)
-        upper_ptr, lower_ptr = _row_ptr(upper, num_upper), _row_ptr(lower[order.long()], num_lower)
+        counts = [family.fields.get(name) for name in ("lowers", "uppers")]
+        m, n = counts
+        m_below, n_below = (None if own is None else own[order.long()] for own in counts)
         return Incidences(
-            boundary=SparseRows(upper_ptr, lower, lower_ptr, upper[order.long()]),
+            boundary=SparseRows(upper_ptr, lower, lower_ptr, above, m, m_below),
+            coboundary=SparseRows(lower_ptr, above, upper_ptr, lower, n_below, n),
             from_lower=SparseRows(each, lower, lower_ptr, order),
             from_upper=SparseRows(each, upper, upper_ptr, each[:-1]),
+            to_lower=SparseRows(lower_ptr, order, each, lower, n_below, n),
+            to_upper=SparseRows(upper_ptr, each[:-1], each, upper, m, m),
         )
 
 
 def incidence_cells(
-    ptr: Tensor, upper: Tensor, lower: Tensor, num_lower: int, *, names: tuple[str, str, str]
+    ptr: Tensor,
+    upper: Tensor,
+    lower: Tensor,
+    num_lower: int,
+    *,
+    names: tuple[str, str, str],
+    counts: tuple[Tensor, Tensor] | None = None,
 ) -> Cells:
     """A family with one member for every pair of an upper and a lower cell.
 
@@ -48,10 +70,14 @@ def incidence_cells(
         lower: Lower cell ``[M]``.
         num_lower: Number of lower cells.
         names: Names of this family, of the upper cells and of the lower cells.
+        counts: Where twins are merged: cells like the lower one that the upper one has, and cells
+            like the upper one that the lower one has, for every pair ``[M]``.
     """
     order, _ = group_by(lower, torch.arange(lower.numel(), dtype=torch.int32), num_lower)
     own, above, below = names
     fields = {"upper": upper.int(), "lower": lower.int(), "order": order}
+    if counts is not None:
+        fields |= dict(zip(("lowers", "uppers"), counts, strict=True))
     return Cells(ptr, fields, {"upper": above, "lower": below, "order": own})
 
 

@@ -69,9 +69,9 @@ def pointers(data: Any) -> Tensor:
     return graph_ptr(data, data.x.size(0), data.x.device)
 
 
-def refuse_prepared(data: Any, *, edge_features: bool = False) -> None:
-    """Raise an error for a graph of twin classes, which these networks would misread, and for one
-    with what they would ignore: directions and, for all but GINE, features of edges.
+def refuse_prepared(data: Any, *, edge_features: bool = False, twins: bool = True) -> None:
+    """Raise an error for a graph of twin classes, which nearly all of these networks would misread,
+    and for one with what they would ignore: directions and, for all but GINE, features of edges.
     """
     lines = getattr(data, "lines", None)
     there = getattr(data, "edge_attr", None) is not None if lines is None else lines.edge_columns
@@ -86,9 +86,9 @@ def refuse_prepared(data: Any, *, edge_features: bool = False) -> None:
             "The network reads edges without direction, got a graph whose edges have one. Load it "
             "with `symmetrise=True`, or use `lgan.LGAN(directed=True)`."
         )
-    twins = getattr(data, "multiplicity", None)
+    k = getattr(data, "multiplicity", None)
     # Looked at on the CPU alone: elsewhere the look would make the host wait for the device.
-    if twins is not None and twins.device.type == "cpu" and bool((twins > 1).any()):
+    if twins and k is not None and k.device.type == "cpu" and bool((k > 1).any()):
         raise ValueError(
             "The network reads graphs as they are, got one whose twins are merged. "
             "Load the data set, or apply `lgan.EgoLineGraph`, with `compress=False`."

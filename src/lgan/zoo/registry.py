@@ -262,6 +262,7 @@ MODELS: dict[str, ModelSpec] = {
         build=CWN,
         power="above 1-WL, not below 3-WL",
         reference="Bodnar et al., Weisfeiler and Lehman Go Cellular: CW Networks, NeurIPS 2021",
+        compress=True,
         lift=lift_rings,
         rows=cells_per_graph,
         defaults=_CWN,
