@@ -154,6 +154,26 @@ def test_standard_form_is_the_neutral_largest_fragment() -> None:
     assert featurise(["CC(=O)[O-].[Na+]"]).node_ptr.tolist() == [0, 5]
 
 
+def _chain(atoms: int) -> str:
+    """A mol block of carbons in a row."""
+    head = "\n\n\n  0  0  0     0  0            999 V3000\nM  V30 BEGIN CTAB\n"
+    listed = "".join(f"M  V30 {k} C 0 0 0 0\n" for k in range(1, atoms + 1))
+    bonds = "".join(f"M  V30 {k} 1 {k} {k + 1}\n" for k in range(1, atoms))
+    return (
+        f"{head}M  V30 COUNTS {atoms} {atoms - 1} 0 0 0\n"
+        f"M  V30 BEGIN ATOM\n{listed}M  V30 END ATOM\n"
+        f"M  V30 BEGIN BOND\n{bonds}M  V30 END BOND\nM  V30 END CTAB\nM  END\n"
+    )
+
+
+def test_the_size_of_a_molecule_is_told_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_ATOMS", 6)
+    monkeypatch.setattr(module, "LONGEST_SMILES", 100)
+    chunk = featurise(["C" * 7, "[H]C([H])([H])C[C@@H](Cl)Br", "CC a long name", _chain(6)])
+    assert chunk.errors == ((0, "expected a molecule of up to 6 atoms, got 7"),)
+    assert chunk.smiles == ("CC[C@@H](Cl)Br", "CC", "CCCCCC")
+
+
 @pytest.mark.parametrize(
     ("structure", "reason"),
     [
@@ -171,6 +191,9 @@ def test_standard_form_is_the_neutral_largest_fragment() -> None:
         ("C" * 300 + "(", "…$"),
         ("C" * 20_000, "up to 10,000 atoms, got 20,000"),
         ("C" * 200_000, "up to 100,000 characters, got 200,000"),
+        # Before RDKit looks for rings, which would take minutes here.
+        ("C1CC1" * 20_000, "up to 10,000 atoms, got 60,000"),
+        (_chain(12_000), "up to 10,000 atoms, got 12,000"),
     ],
 )
 def test_unreadable_rows_keep_their_place_and_reason(structure: object, reason: str) -> None:

@@ -103,12 +103,19 @@ BOMB_16 = BOMB.replace('"1.0"', '"1.0" encoding="utf-16"').encode("utf-16")
 STRANGER = "".join(nx.generate_graphml(nx.path_graph(3))).replace('target="2"', 'target="99"')
 
 
+# A second graph whose edge ends at a node of the first.
+BESIDE = STRANGER.replace('target="99"', 'target="2"').replace(
+    "</graphml>", '<graph><node id="5"/><edge source="5" target="0"/></graph></graphml>'
+)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ("", "must hold graphs in GraphML"),
         ("<graphml>", "must hold graphs in GraphML"),
         (STRANGER, "edges must join nodes that are listed, and '99' is not"),
+        (BESIDE, "edges must join nodes that are listed, and '0' is not"),
         (BOMB_16, "must define no entities"),
         ("not xml", "must hold graphs in GraphML"),
         ("<graphml/>", "at least one graph"),

@@ -121,6 +121,16 @@ def test_a_bad_graph_costs_its_row(case: str) -> None:
     assert raw.pair_index.tolist() == [[0, 1, 3, 4], [1, 2, 4, 5]]
 
 
+@pytest.mark.parametrize("nothing", [torch.tensor([]), torch.zeros(0, 2).long(), None], ids=repr)
+def test_features_of_no_edges_are_of_any_type(nothing: torch.Tensor | None) -> None:
+    alone = _data(edge_index=BOTH[:, :0], edge_attr=nothing)
+    graphs = [alone, *(_data(edge_attr=torch.ones(4, 2)) for _ in range(3))]
+    raw = from_pyg(graphs)
+    assert (raw.num_graphs, raw.errors) == (4, ())
+    assert raw.pairs.number_names == ("edge_attr_1", "edge_attr_2")
+    assert torch.equal(raw.pairs.numbers, torch.ones(6, 2))
+
+
 def test_a_flaw_of_features_that_are_not_read_costs_no_row() -> None:
     attr, x = torch.full((4, 1), torch.nan), torch.full((3, 1), torch.nan)
     graphs = [_data(edge_attr=torch.ones(4, 1), y=torch.tensor([k % 2])) for k in range(3)]

@@ -582,10 +582,17 @@ def test_a_score_needs_the_targets_and_weights_of_its_rows(classes, numbers):
     assert two.score(SMILES, one) == pytest.approx(expected)
 
 
+def test_a_score_finds_the_targets_of_a_table_by_their_names():
+    table = pd.DataFrame({"a": NUMBERS, "b": NUMBERS**2})
+    model = regressor().fit(SMILES, table)
+    assert model.score(SMILES, table[["b", "a"]]) == model.score(SMILES, table)
+
+
 def test_graphs_are_read_with_as_many_threads_as_asked(monkeypatch):
     used, read = [], estimators.load_raw
     told = lambda *args, **kw: (used.append(torch.get_num_threads()), read(*args, **kw))[1]  # noqa: E731
     monkeypatch.setattr(estimators, "load_raw", told)
     for jobs in (1, 3):
         regressor(n_jobs=jobs).fit(SMILES, NUMBERS)
-    assert used == [1, 3]
+        lgan.cross_validate(regressor(n_jobs=jobs), SMILES, NUMBERS, cv=2)
+    assert used == [1, 1, 3, 3]

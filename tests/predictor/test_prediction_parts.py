@@ -68,7 +68,7 @@ def test_score_of_the_parts_is_that_of_the_rows(tmp_path, request, name):
     whole = PredictionRows.of(model, path)
     assert len(list(whole.rows)) == 5
     done = predict_in_parts(model, path, tmp_path / "out", parts=2)
-    found = PredictionRows.of_written(model, ["smiles", *targets], done.paths)
+    found = PredictionRows.of_written(model, done.given, done.paths)
     assert found.metrics() == pytest.approx(whole.metrics(), rel=1e-5)
     assert "rmse" in found.metrics() or found.metrics()["roc-auc"] >= 0
     assert (found.count, found.failed, found.known) == (5, 1, whole.known) == (5, 1, 1)

@@ -1,6 +1,8 @@
+import multiprocessing
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from threading import Event, Thread
 
 import pytest
 import torch
@@ -86,6 +88,22 @@ def test_threads_that_draw_at_once_draw_what_each_draws_alone():
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda seed: drawn(slowly, seed), seeds))
     assert found == [drawn(slowly, seed) for seed in seeds]
+
+
+def _one(seed: int) -> float:
+    return drawn(lambda: torch.rand(()).item(), seed)
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning")
+def test_a_process_forked_while_a_thread_draws_can_draw():
+    begun = Event()
+    thread = Thread(target=drawn, args=(lambda: (begun.set(), time.sleep(0.2)), 0))
+    thread.start()
+    begun.wait()
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply_async(_one, (3,)).get(timeout=20) == _one(3)
+    thread.join()
 
 
 def test_global_generator_is_left_alone():

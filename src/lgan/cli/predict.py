@@ -181,17 +181,15 @@ def _in_parts(
     as_json: bool,
 ) -> None:
     """Predict a table of any size part by part."""
-    from lgan.data.tables import open_table
     from lgan.predictor.prediction_parts import predict_in_parts
     from lgan.predictor.prediction_rows import PredictionRows
 
     with row_progress(f"predicting {source.name}") as progress:
         done = predict_in_parts(predictor, source, folder, parts=parts, progress=progress, **how)
     told: dict[str, Any] = {"rows": done.rows, "parts": [str(path) for path in done.paths]}
-    names = open_table(source).names
     found = None
-    if {*names} & {*predictor.task.targets}:  # the files are read for nothing else
-        found = PredictionRows.of_written(predictor, names, done.paths)
+    if {*done.given} & {*predictor.task.targets}:  # the files are read for nothing else
+        found = PredictionRows.of_written(predictor, done.given, done.paths)
         told |= {"metrics": found.metrics(), "seen": found.known, "failed": found.failed}
         told |= {"not_compared": found.no_score} if found.no_score else {}
     if as_json:

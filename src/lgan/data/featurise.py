@@ -25,6 +25,8 @@ LONGEST_REASON = 200
 # characters of a SMILES, of which ten an atom are plenty.
 MOST_ATOMS = 10_000
 LONGEST_SMILES = 10 * MOST_ATOMS
+# An atom of a SMILES, but hydrogens, which RDKit takes into others.
+ATOM = re.compile(r"\[(?!H\])[^]]*\]|Br|Cl|[BCNOPSFIbcnops*]")
 READY = b"ready"
 
 
@@ -238,6 +240,7 @@ def _read(structure: Any) -> Any:
         raise _UnreadableError("no structure: the cell is empty")
     if isinstance(structure, Chem.Mol | bytes):
         mol = Chem.Mol(structure)  # type: ignore[arg-type]  # a copy: what follows writes into it
+        _check_size(mol.GetNumAtoms())
         Chem.SanitizeMol(mol)
         Chem.AssignStereochemistry(mol, cleanIt=True, force=True)
     elif not isinstance(structure, str):
@@ -250,16 +253,30 @@ def _read(structure: Any) -> Any:
             raise _UnreadableError(
                 f"expected a SMILES of up to {LONGEST_SMILES:,} characters, got {len(structure):,}"
             )
+        if len(structure) > MOST_ATOMS:  # looking for the rings of more would take minutes
+            _check_size(_listed_atoms(structure))
         mol = Chem.MolFromMolBlock(structure) if block else Chem.MolFromSmiles(structure)
         if mol is None:
             raise _UnreadableError(_reason(structure))
     if not mol.GetNumAtoms():
         raise _UnreadableError("the molecule has no atoms")
-    if mol.GetNumAtoms() > MOST_ATOMS:
-        raise _UnreadableError(
-            f"expected a molecule of up to {MOST_ATOMS:,} atoms, got {mol.GetNumAtoms():,}"
-        )
+    _check_size(mol.GetNumAtoms())
     return mol
+
+
+def _check_size(atoms: int) -> None:
+    if atoms > MOST_ATOMS:
+        raise _UnreadableError(f"expected a molecule of up to {MOST_ATOMS:,} atoms, got {atoms:,}")
+
+
+def _listed_atoms(structure: str) -> int:
+    """How many atoms a text lists, hydrogens aside; 0 for one that cannot be read."""
+    from rdkit import Chem
+
+    if not _is_block(structure):
+        return len(ATOM.findall(structure.split(maxsplit=1)[0]))  # a name may follow
+    mol = Chem.MolFromMolBlock(structure, sanitize=False)
+    return 0 if mol is None else mol.GetNumHeavyAtoms()
 
 
 def _is_block(structure: str) -> bool:

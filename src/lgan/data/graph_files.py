@@ -67,10 +67,10 @@ def _graphml(path: Path) -> "Iterator[nx.Graph]":
     try:
         with _opened(path) as file:
             reader = nx.readwrite.graphml.GraphMLReader()
-            for graph in reader(path=file):
-                listed = {
-                    node.get("id") for node in reader.xml.iter(f"{{{reader.NS_GRAPHML}}}node")
-                }
+            node, parts = f"{{{reader.NS_GRAPHML}}}node", list[Any]()
+            for place, graph in enumerate(reader(path=file)):
+                parts = parts or reader.xml.findall(f"{{{reader.NS_GRAPHML}}}graph")
+                listed = {entry.get("id") for entry in parts[place].iter(node)}
                 if strangers := set(graph) - listed:  # networkx makes new nodes of them
                     raise ValueError(
                         f"edges must join nodes that are listed, and {min(strangers)!r} is not"

@@ -136,7 +136,7 @@ def _unreadable(graphs: Sequence[Any], fields: tuple[str, ...]) -> dict[int, str
     found = {row: _flaw(graph, fields, usual) for row, graph in enumerate(graphs)}
     for key in fields:
         of = {row: getattr(graphs[row], key, None) for row, reason in found.items() if not reason}
-        kinds = {row: _kind(value) for row, value in of.items() if value is not None}
+        kinds = {row: _kind(value) for row, value in of.items() if value is not None and len(value)}
         for row, (most, kind) in unlike_most(kinds).items():
             found[row] = f"`{key}` must be {most}, as in most graphs, got {kind}; make it so"
     return {row: reason for row, reason in found.items() if reason}
@@ -197,6 +197,8 @@ def _check_directions(ends: Tensor, node_ptr: Tensor, rows: list[int]) -> None:
 def _columns(values: list[Any], lengths: list[int], name: str) -> Columns:
     """A field of all graphs as columns: integers are categories, real values numbers."""
     present = [value for value in values if value is not None]
+    # A field without rows is of no type: `torch.tensor([])` where there are no edges.
+    present = [value for value in present if len(value)] or present[:1]
     if not present:
         return Columns.empty(sum(lengths))
     missing = sum(v is None and n > 0 for v, n in zip(values, lengths, strict=True))
@@ -205,7 +207,7 @@ def _columns(values: list[Any], lengths: list[int], name: str) -> Columns:
             f"`{name}` must be on all graphs or on none, got {missing} of {len(values)} graphs "
             "without. Set it on every graph."
         )
-    filled = [present[0][:0] if value is None else value for value in values]
+    filled = [present[0][:0] if value is None or not len(value) else value for value in values]
     flat = [value.cpu() if value.ndim == 2 else value.cpu()[:, None] for value in filled]
     if len({(value.size(1), value.is_floating_point()) for value in flat}) > 1:
         raise ValueError(

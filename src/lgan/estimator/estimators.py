@@ -216,14 +216,14 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         return target
 
     def _truth(self, X: Any, y: Any) -> dict[str, list[Any]]:
-        """The targets to score by, as many as the model has."""
+        """The targets to score by, as many as the model has, in its order where they are named."""
         columns, targets = target_columns(X, y, fewest=1), self._fitted().task.targets
         if len(columns) != len(targets):
             raise ValueError(
                 f"`y` must have one column for each of the {len(targets)} targets "
                 f"{', '.join(targets)}, got {len(columns)}."
             )
-        return columns
+        return {name: columns[name] for name in targets} if {*columns} == {*targets} else columns
 
     def save(self, path: Path | str) -> None:
         """Write the model to a file, which :func:`lgan.load_model` and ``lgan predict`` read."""

@@ -57,17 +57,17 @@ def fit_side_by_side(
 ) -> list[Estimator]:
     """Copies of an estimator, each fitted on some of the rows, all in one program."""
     models: list[Estimator] = [clone(estimator) for _ in parts]
-    settings, source = models[0]._read(X, models[0]._targets(X, y))
-    union, seed = source.whole, settings.training.seed
-    folds = []
-    for part in parts:
-        graphs = torch.isin(source.raw.rows, torch.as_tensor(part)).nonzero().flatten()
-        fold = torch.full((union.num_graphs,), OUTSIDE)
-        fold[graphs] = models[0]._folds(union, seed, graphs=graphs)
-        folds.append(fold)
-    mean = round(sum(len(part) for part in parts) / len(parts))
-    settings = with_data_options(settings, union, graphs=mean)
     with models[0]._threads():
+        settings, source = models[0]._read(X, models[0]._targets(X, y))
+        union, seed = source.whole, settings.training.seed
+        folds = []
+        for part in parts:
+            graphs = torch.isin(source.raw.rows, torch.as_tensor(part)).nonzero().flatten()
+            fold = torch.full((union.num_graphs,), OUTSIDE)
+            fold[graphs] = models[0]._folds(union, seed, graphs=graphs)
+            folds.append(fold)
+        mean = round(sum(len(part) for part in parts) / len(parts))
+        settings = with_data_options(settings, union, graphs=mean)
         trained = train_ensembles(
             factory(settings, union), union, folds, config=settings.training,
             **models[0]._training(settings, source),

@@ -24,10 +24,12 @@ class PredictedParts:
     Attributes:
         paths: CSV files that together have a row for every row of the table, in its order.
         rows: The number of these rows.
+        given: The columns of the table.
     """
 
     paths: tuple[Path, ...]
     rows: int
+    given: tuple[str, ...]
 
 
 def predict_in_parts(
@@ -103,7 +105,7 @@ def predict_in_parts(
             tell()
     tell()
     written = tuple(path for path in paths if path.is_file())
-    return PredictedParts(written, sum(map(_rows, written)))
+    return PredictedParts(written, sum(map(_rows, written)), table.names)
 
 
 def _make_part(

@@ -1,6 +1,7 @@
 """Many models of one shape as a single module whose parameters have a leading axis."""
 
 import copy
+import os
 from collections.abc import Callable, Iterator, Sequence
 from threading import RLock
 from typing import TypeVar
@@ -11,8 +12,14 @@ from torch import Tensor, nn
 from lgan.nn.dropout import Dropout
 
 T = TypeVar("T")
-# All threads draw from the one generator of the process.
+# All threads draw from the one generator of the process; who forks waits until none of them does.
 _drawing = RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_drawing.acquire,
+        after_in_parent=_drawing.release,
+        after_in_child=_drawing.release,
+    )
 
 
 def stack(models: Sequence[nn.Module]) -> nn.Module:
