@@ -18,12 +18,14 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
+import torch
 
-from benchmarks.child import call_in_child
 from benchmarks.record import json_lines
 from lgan._version import __version__
-from lgan.train.environment import typed_command
+from lgan.train.environment import environment, typed_command
+from paper.molecule_peers import FORESTS, link
 from paper.molecule_sets import SEEDS, SETS, TRAIN, VALIDATION, PreparedSet
+from paper.molecules import called
 
 RECORDS = Path("results/recipe/validation.jsonl")
 MEMBERS = 3
@@ -34,7 +36,7 @@ SPLITS = {
     for kind in kinds
 }
 TOLD = "lgan+morgan+rdkit2d"
-# A network of the table of molecules and what is changed of it; `longer` multiplies the epochs.
+# A model of the table of molecules and what is changed of it; `longer` multiplies the epochs.
 CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
     "default before": ("lgan", {}),
     "width 128": ("lgan", {"hidden": 128}),
@@ -59,6 +61,9 @@ CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
     "rings": ("lgan", {"pair_code": "rings"}),
     "edge states": ("lgan+edge-states", {}),
     "gine": ("gine", {}),
+    "a forest": ("rf", {}),
+    "a forest, leaves of two": ("rf-tuned", {}),
+    "a forest beside": ("lgan+rf-tuned", {"longer": 2.0}),
     "fingerprints and descriptors": (TOLD, {}),
     "fingerprints and descriptors, none dropped": (TOLD, {"graph_dropout": 0.0}),
     "fingerprints and descriptors, dropout 0.2": (TOLD, {"dropout": 0.2}),
@@ -72,8 +77,9 @@ def run(folder: Path, output: Path, columns: list[str], choices: list[str], memb
     done = {(row["set"], row["choice"], row["members"]) for row in rows}
     for column in columns:
         for choice in choices:
-            if (column, choice, members) not in done:
-                row = _measure(folder, column, choice, members)
+            count = 1 if CHOICES[choice][0] in FORESTS else members
+            if (column, choice, count) not in done:
+                row = _measure(folder, column, choice, count)
                 with output.open("a") as file:
                     file.write(json.dumps(row) + "\n")
                 print(column, choice, row["bagged"], row["seconds"], flush=True)
@@ -86,25 +92,30 @@ def _measure(folder: Path, column: str, choice: str, members: int) -> dict[str, 
     seeds = [0] if split == "ogb" else list(SEEDS)
     inside = sum(int((data.part(split, seed) == TRAIN).sum()) for seed in seeds) // len(seeds)
     epochs = round(change.get("longer", 1) * max(15, min(60, round(60 * (5000 / inside) ** 0.5))))
-    change = {"epochs": epochs} | {key: change[key] for key in change if key != "longer"}
+    change = {"epochs": epochs, "patience": 0, **change}
+    change.pop("longer", None)
     begin = time.perf_counter()
-    ran = call_in_child(
-        "paper.molecule_networks:networks",
-        {"folder": str(folder), "name": name, "split": split, "seeds": seeds, "model": model,
-         "members": members, "judged": VALIDATION, "change": change},
-    )  # fmt: skip
-    if ran.problem:
-        raise RuntimeError(f"{column}, {choice}: {ran.problem}")
+    told: dict[str, Any] = {"folder": str(folder), "name": name, "split": split, "model": model}
+    told["judged"] = VALIDATION
+    if model in FORESTS:
+        grown = [called("paper.molecule_peers:forest", {**told, "seed": seed}) for seed in seeds]
+        classes = data.union.known_task.has_classes
+        said = [link(trees["predictions"], classes=classes) for trees in grown]
+        ran = {**grown[0], "epochs": [], "environment": environment(torch.device("cpu"))}
+    else:
+        told |= {"seeds": seeds, "members": members, "change": change}
+        ran = called("paper.molecule_networks:networks", told)
+        said = [np.asarray(answers) for answers in ran["predictions"]]
     scores = [
-        data.score(split, seed, VALIDATION, np.asarray(said))
-        for seed, said in zip(seeds, ran.result["predictions"], strict=True)
+        data.score(split, seed, VALIDATION, answers)
+        for seed, answers in zip(seeds, said, strict=True)
     ]
     return {
         "set": column, "choice": choice, "members": members, "seed": 0, "metric": data.metric.name,
         "bagged": round(fmean(scores), 5), "bagged_folds": [round(value, 5) for value in scores],
-        "epochs": ran.result["epochs"], "seconds": round(time.perf_counter() - begin, 1),
-        "settings": ran.result["settings"], "version": __version__,
-        "environment": {**ran.result["environment"], "command": typed_command()},
+        "epochs": ran["epochs"], "seconds": round(time.perf_counter() - begin, 1),
+        "settings": ran["settings"], "version": __version__,
+        "environment": {**ran["environment"], "command": typed_command()},
     }  # fmt: skip
 
 

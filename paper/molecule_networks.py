@@ -47,7 +47,7 @@ NETWORKS = {
     "lgan": Network("lgan"),
     **{f"lgan+{kind}": Network("lgan", told=(kind,)) for kind in DESCRIPTORS},
     "lgan+morgan+rdkit2d": Network("lgan", told=DESCRIPTORS),
-    "lgan+rf": Network("lgan", beside="rf"),
+    "lgan+rf-tuned": Network("lgan", beside="rf-tuned"),
     "lgan+rings": Network("lgan", {"pair_code": "rings"}),
     "lgan+edge-states": Network("lgan", built=EdgeStateNetwork),
     "gine": Network("gin"),

@@ -110,13 +110,13 @@ def run(
 def _network(folder: Path, cell: Cell, seeds: list[int]) -> dict[str, Any]:
     name, split, model, members = cell
     told = {"folder": str(folder), "name": name, "split": split, "model": model}
-    return _called("paper.molecule_networks:networks", {**told, "seeds": seeds, "members": members})
+    return called("paper.molecule_networks:networks", {**told, "seeds": seeds, "members": members})
 
 
 def _unit(function: str, arguments: dict[str, Any], path: Path) -> dict[str, Any]:
     """What a peer's model said, from its file where it is there."""
     if not path.exists():
-        ran = _called(function, arguments)
+        ran = called(function, arguments)
         path.parent.mkdir(exist_ok=True)
         with replaced(path) as temporary:
             temporary.write_text(json.dumps(ran))
@@ -137,7 +137,8 @@ def _joined(units: list[list[Future[dict[str, Any]]]]) -> dict[str, Any]:
     }
 
 
-def _called(function: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def called(function: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """What a function says that is called in a process of its own; peers have one thread."""
     ran = call_in_child(function, arguments, threads=None if "networks" in function else 1)
     if ran.problem:
         raise RuntimeError(f"{arguments} {ran.problem}")

@@ -11,7 +11,6 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from benchmarks.child import ChildRun
 from lgan.data.cache import load_tensors, save_tensors
 from lgan.train.stack import drawn, stack
 from paper import molecule_choices, molecule_peers, molecule_sets, molecules, recipe_study
@@ -84,7 +83,7 @@ def test_a_prepared_set_has_the_same_rows_on_both_sides(sets):
     }
 
 
-@pytest.mark.parametrize("model", ["lgan+morgan", "lgan+rf"])
+@pytest.mark.parametrize("model", ["lgan+morgan", "lgan+rf-tuned"])
 def test_networks_never_see_a_target_of_the_test_part(model, sets):
     told = {"folder": str(sets), "name": "Numbers", "split": "random", "seeds": [0],
             "model": model, "members": 2, "change": {"epochs": 1}}  # fmt: skip
@@ -109,10 +108,10 @@ def test_beside_a_forest_the_mean_of_both_answers(name, sets):
     told = {"folder": str(sets), "name": name, "split": "random", "seeds": [1]}
     ran = {**told, "members": 1, "change": {"epochs": 1}}
     [alone] = networks(**ran, model="lgan")["predictions"]
-    joined = networks(**ran, model="lgan+rf")
+    joined = networks(**ran, model="lgan+rf-tuned")
     assert joined["alone"] == [alone]
     [both] = joined["predictions"]
-    trees = molecule_peers.forest(str(sets), name, "random", 1, "rf")["predictions"]
+    trees = molecule_peers.forest(str(sets), name, "random", 1, "rf-tuned")["predictions"]
     np.testing.assert_allclose(both, (np.array(alone) + np.array(trees)) / 2)
 
 
@@ -138,21 +137,28 @@ def test_a_choice_is_judged_on_the_validation_part_and_reads_no_target_of_it(set
 def test_choices_are_measured_once_each_and_shown(sets, monkeypatch, tmp_path):
     asked = []
 
-    def called(_, arguments):
+    def called(function, arguments):
+        if "forest" in function:
+            return molecule_peers.forest(**arguments)
         change = arguments.pop("change")
         asked.append(change["epochs"])
-        return ChildRun(0, 0, "", result=networks(**arguments, change={**change, "epochs": 1}))
+        return networks(**arguments, change={**change, "epochs": 1})
 
-    monkeypatch.setattr(molecule_choices, "call_in_child", called)
+    monkeypatch.setattr(molecule_choices, "called", called)
     monkeypatch.setitem(molecule_choices.SPLITS, "Numbers", ("Numbers", "random"))
     output = tmp_path / "validation.jsonl"
     for _ in range(2):
-        choices = ["default before", "dropout 0.2", "twice the epochs"]
+        choices = ["default before", "dropout 0.2", "twice the epochs", "a forest, leaves of two"]
         molecule_choices.run(sets, output, ["Numbers"], choices, molecule_choices.MEMBERS)
-    rows = list(recipe_study.records(tmp_path))
+    *rows, forest = recipe_study.records(tmp_path)
+    assert (forest["members"], forest["settings"]["min_samples_leaf"]) == (1, 2)
+    data = PreparedSet.load(sets, "Numbers")
+    trees = molecule_peers.forest(str(sets), "Numbers", "random", 1, "rf-tuned", VALIDATION)
+    score = data.score("random", 1, VALIDATION, np.array(trees["predictions"]))
+    assert forest["bagged_folds"][1] == pytest.approx(score, abs=1e-5)
     assert [row["settings"]["dropout"] for row in rows] == [0, 0.2, 0]
     assert asked == [60, 60, 120]
-    shown = recipe_study.recipe_grids(rows)[0]
+    shown = recipe_study.recipe_grids([*rows, forest])[0]
     assert shown.rows[0][:2] == ["default before", "+0.0"]
     assert len(shown.rows) == 3
 
@@ -180,7 +186,7 @@ def test_cells_are_scored_written_and_shown(sets, monkeypatch, tmp_path):
         more = {"change": {"epochs": 1}} if name == "networks" else {}
         return {"peak_memory": 2**20, **made(**arguments, **more)}
 
-    monkeypatch.setattr(molecules, "_called", called)
+    monkeypatch.setattr(molecules, "called", called)
     output = tmp_path / "cells.jsonl"
     for _ in range(2):  # the second time everything is there
         molecules.run(sets, output, ["Numbers", "Labels"], ["lgan", "rf"], [1])
@@ -221,7 +227,7 @@ def test_ensembles_of_a_peer_average_models_that_are_trained_once(sets, monkeypa
         return {"predictions": rows, "train_seconds": 2.0, "predict_seconds": 1.0,
                 "peak_memory": 5 + arguments["member"], "settings": {}}  # fmt: skip
 
-    monkeypatch.setattr(molecules, "_called", called)
+    monkeypatch.setattr(molecules, "called", called)
     shutil.rmtree(sets / "units", ignore_errors=True)
     for name, members in (("a.jsonl", [1, 3]), ("b/b.jsonl", [3])):
         molecules.run(sets, tmp_path / name, ["Numbers"], ["chemprop"], members, processes=2)
