@@ -13,7 +13,7 @@ import torch
 
 from lgan._sources import source_digest
 from lgan._version import __version__
-from lgan.data.cache import check_same, load_tensors, locked, save_json
+from lgan.data.cache import check_same, locked, save_json
 from lgan.data.encoder import Encoder, check_not_targets
 from lgan.data.graph_features import COMPUTED, GraphFeatures, GraphValues, feature_list
 from lgan.data.graph_keys import graph_keys
@@ -28,16 +28,8 @@ from lgan.data.molecule_tables import (
 )
 from lgan.data.raw import RawGraphs
 from lgan.data.ray_tasks import on_ray
-from lgan.data.shards import (
-    FORMAT,
-    MANIFEST,
-    ShardFile,
-    Shards,
-    as_prepared,
-    column_encoders,
-    save_shard,
-    shard_values,
-)
+from lgan.data.shard_files import MANIFEST, ShardFile, as_prepared, column_encoders, save_shard
+from lgan.data.shards import FORMAT, Shards
 from lgan.data.tables import Table, TableBlock, open_table
 from lgan.task import Task
 from lgan.task.cells import TargetColumn
@@ -351,10 +343,7 @@ def _finish(folder: Path, plan: dict[str, Any]) -> None:
     graphs, told = None, tuple(plan["asked"]["graph_features"])
     if told:
         scaled = [name for name in told if name != "morgan"]
-        parts = []
-        for file in files:
-            with as_prepared(file.path):
-                parts.append(shard_values(plan["name"], load_tensors(file.path)[0], scaled)[0])
+        parts = [file.values(plan["name"], scaled)[0] for file in files]
         graphs = GraphFeatures.fit_values(parts, told)
     task = Task.from_json(plan["task"])
     encoder = Encoder(nodes, pairs, task, features.to_json(), graphs=graphs)
