@@ -109,7 +109,7 @@ def test_worst_mistakes_are_drawn_and_explained(trained):
 def test_a_network_that_cannot_be_explained_says_so(trained):
     page = training_report(*trained("number", model="patchy-san"))
     assert page.count('<article class="card">') == 6
-    assert "Not explained: The edges of" in page
+    assert "Not explained: The model to explain must be one of lgan, " in page
 
 
 def test_one_model_speaks_of_its_held_out_part(trained):

@@ -6,6 +6,7 @@ import torch
 import lgan
 from lgan.explain.fragment_table import fragment_table
 from lgan.predictor.explaining import (
+    check_explainable,
     coloured_output,
     explain_graphs,
     explained_items,
@@ -14,6 +15,7 @@ from lgan.predictor.explaining import (
     output_names,
     score_rows,
 )
+from lgan.zoo import MODELS
 from molecule_models import SMILES, predictor
 
 
@@ -54,6 +56,15 @@ def test_a_regression_explains_its_number_in_the_units_of_the_target():
     union = model.union(raw, compress=False)
     plain = lgan.attribute(model.network, union, 0, task=model.task, **asked)[0]
     torch.testing.assert_close(found.edge_scores, 4 * plain.edge_scores)
+
+
+@pytest.mark.parametrize("name", [name for name, spec in MODELS.items() if hasattr(spec, "lift")])
+def test_a_network_that_reads_more_than_edges_is_refused_by_its_name(name):
+    if MODELS[name].lift is None:
+        check_explainable(name)
+        return
+    with pytest.raises(ValueError, match=f"one of lgan, .*, got '{name}', which reads more than"):
+        check_explainable(name)
 
 
 def test_a_predictor_explains_rows_where_they_are():

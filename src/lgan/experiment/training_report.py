@@ -186,7 +186,7 @@ def _mistakes(predictor: Predictor, source: ReadSource, known: OutOfFold, graphs
                 found = explain_graphs(predictor, one, target=target)
                 # What was predicted out of fold, and what is true, stands beside the picture.
                 items[g] = explained_items(predictor, replace(one, targets={}), found)[0]
-    except (TypeError, ValueError) as error:  # not every network can be explained
+    except ValueError as error:  # not every network can be explained
         refused = f" Not explained: {error}"
     scale = Scale.joint(item.picture.scale for item in items.values())
     for g, place in enumerate(worst.tolist()):

@@ -21,6 +21,7 @@ from lgan.explain import (
     molecule_from_graph,
 )
 from lgan.explain.atoms import MoleculeSpec
+from lgan.zoo import MODELS, NetworkSpec
 
 if TYPE_CHECKING:
     from lgan.predictor.predictor import Predictor
@@ -50,6 +51,7 @@ def explain_graphs(
     """
     if raw.num_graphs == 0:
         return []
+    check_explainable(predictor.checkpoint.model)
     found: list[Attribution] = attribute(
         predictor.network,
         predictor.union(raw, compress=False),
@@ -64,6 +66,16 @@ def explain_graphs(
         return found
     nodes, pairs = predictor.encoder.nodes.column_names, predictor.encoder.pairs.column_names
     return [replace(each, node_feature_names=nodes, edge_feature_names=pairs) for each in found]
+
+
+def check_explainable(model: str) -> None:
+    """Refuse networks that read more than edges: what that is changes with every edge left out."""
+    able = [name for name, s in MODELS.items() if isinstance(s, NetworkSpec) and s.lift is None]
+    if model not in able:
+        raise ValueError(
+            f"The model to explain must be one of {', '.join(able)}, got {model!r}, which reads "
+            "more than edges. Train one of these."
+        )
 
 
 def output_names(predictor: "Predictor") -> tuple[str, ...]:
