@@ -28,3 +28,18 @@ def test_choices_are_measured_once_each(folder):
     read = [row["settings"].get("told") for row in rows]
     assert read == [None, None, ["morgan"], ["morgan"], ["rdkit2d"], ["morgan", "rdkit2d"]]
     assert [row["settings"].get("graph_dropout", 0) for row in rows] == [0, 0, 0, 0.5, 0.5, 0.5]
+
+
+def test_a_set_that_the_base_solves_is_no_column(monkeypatch):
+    monkeypatch.setattr(study, "SUITE", {"solved": ("", ""), "open": ("", "")})
+    monkeypatch.setitem(study.ROUNDS, 2, study.ROUNDS[2]._replace(sets=study.SUITE))
+    reached = {"solved": (1.0, 0.5), "open": (0.9, 0.8)}
+    rows = [
+        {"set": name, "choice": choice, "bagged": value, "members": 2, "metric": "roc-auc",
+         "seed": 0}
+        for name, values in reached.items()
+        for choice, value in zip(("base", "gin"), values, strict=True)
+    ]  # fmt: skip
+    [worth] = study.recipe_grids(rows)
+    assert worth.columns == ["choice", "open", "mean"]
+    assert worth.rows == [["base", "+0.0", "+0.0"], ["gin", "-100.0", "-100.0"]]
