@@ -196,6 +196,20 @@ def test_info_of_graphs_reads_the_attributes_asked_for(lgan, tmp_path):
     assert facts["triangles"] == 1 + 4 + 10
     assert facts["targets"] == {"target": {"x": 1, "y": 1, "z": 1}}
     assert lgan(*read, "--node-attributes", "none").json["node features"] == {}
+    for option in (["--hydrogens"], ["--atoms", "element"], ["--smiles-column", "kind"]):
+        refused = lgan(*read, *option)
+        assert refused.code == 1
+        assert f"{option[0]}`" in refused.json["error"]
+        assert "g.jsonl holds other graphs" in refused.json["error"]
+
+
+def test_attributes_of_graphs_are_not_asked_of_molecules(lgan, tmp_path):
+    (tmp_path / "m.csv").write_text("smiles,active\nCCO,1\nCCN,0\n")
+    for option in ("--node-attributes", "--edge-attributes"):
+        refused = lgan("data", "info", "m.csv", option, "none", "--json")
+        assert refused.code == 1
+        assert f"`{option}` names attributes of graphs" in refused.json["error"]
+        assert "by `--atoms` and `--bonds`" in refused.json["error"]
 
 
 def test_table_becomes_shards_that_train_takes(lgan, tmp_path):

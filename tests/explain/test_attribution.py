@@ -1,6 +1,7 @@
 import json
 from dataclasses import replace
 
+import networkx as nx
 import pytest
 import torch
 from torch_geometric.data import Data
@@ -56,6 +57,22 @@ def test_predicted_is_the_likeliest_class():
     found = attribution()
     assert (found.predicted, found.num_nodes) == (1, 3)
     assert "complete" in repr(found)
+
+
+@pytest.mark.parametrize("method", ["consensus", "leave-one-out", "integrated-gradients"])
+def test_triangles_have_scores_where_the_method_tells_them(method):
+    data = Data(x=torch.ones(3, 1), edge_index=torch.tensor([[0, 1, 2], [1, 2, 0]]))
+    found = lgan.attribute(lgan.LGAN(1, 4, 2), data, method=method)
+    told = method == "integrated-gradients"
+    assert found.triangles.tolist() == [[0], [1], [2]]
+    assert bool(found.triangle_scores.isfinite().all()) == told
+    assert list(found.to_dataframe()["kind"]) == ["node"] * 3 + ["edge"] * 3 + ["triangle"] * told
+
+
+@pytest.mark.parametrize("data", [nx.path_graph(3), [nx.path_graph(3)], "CCO"])
+def test_graphs_of_another_library_are_refused_in_words(data):
+    with pytest.raises(TypeError, match=r"must be PyG `Data`.*got (Graph|str)\. Convert it with"):
+        lgan.attribute(lgan.LGAN(1, 4, 2), data)
 
 
 @pytest.mark.parametrize("target", [True, "0", [1], 1.0, -1])

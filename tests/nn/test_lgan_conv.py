@@ -291,6 +291,7 @@ def test_its_repr_shows_the_options():
     [
         ({"comb": "mlp"}, r"`comb` must be one of .*deepsets.*linear.*got 'mlp'"),
         ({"code_map": "steps"}, r"`code_map` must be one of .*linear.*spline.*got 'steps'"),
+        ({"squash": []}, r"`squash` must be True or False, got \[\]"),
         ({"code_map": "spline"}, r"reads structural codes, and `pair_code` is .none.*full"),
         ({"norm": "group"}, r"`norm` must be one of .*batch.*layer.*none.*got 'group'"),
         ({"fusion": "max"}, r"`fusion` must be one of .*concat.*sum.*mean.*gate.*got 'max'"),

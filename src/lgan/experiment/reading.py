@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lgan.data import RawGraphs, load_raw
+from lgan.data.graph_files import is_graph_file
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.data.molecule_tables import choose_structures, choose_targets
 from lgan.data.sources import is_path
@@ -14,6 +15,12 @@ from lgan.task import Task
 
 # What says where a source is, or what its targets mean, and not how it is read.
 ELSEWHERE = ("task", "root", "mirror", "seed")
+# What is said of molecules alone, and of graphs with named attributes alone, as users say it.
+OF_MOLECULES = {
+    "molecules": "`--atoms`, `--bonds`, `--hydrogens` and `--standardise` say",
+    "smiles_column": "`--smiles-column` says",
+}
+OF_ATTRIBUTES = {"node_features": "`--node-attributes`", "edge_features": "`--edge-attributes`"}
 
 
 @dataclass(frozen=True)
@@ -62,10 +69,28 @@ class Reading:
         """The graphs of a source; targets that no task can be made of are refused at once."""
         if is_path(source) and is_table(Path(source)) and self.targets != ():
             self._check_targets(Path(source))
-        return load_raw(
+        raw = load_raw(
             source, root=self.root, mirror=self.mirror, seed=self.seed, progress=progress,
             **self.given,
         )  # fmt: skip
+        self._check_heard(raw, attributes=is_path(source) and is_graph_file(Path(source)))
+        return raw
+
+    def _check_heard(self, raw: RawGraphs, *, attributes: bool) -> None:
+        """Refuse what would change nothing: what is said of graphs of another kind."""
+        molecules = raw.featuriser is not None
+        for name in self.given:
+            if name in OF_MOLECULES and not molecules:
+                raise ValueError(
+                    f"{OF_MOLECULES[name]} how molecules are read, and {raw.name} holds other "
+                    "graphs. Leave this out."
+                )
+            if name in OF_ATTRIBUTES and not attributes:
+                instead = "`--atoms` and `--bonds`" if molecules else "`--features`"
+                raise ValueError(
+                    f"{OF_ATTRIBUTES[name]} names attributes of graphs in GraphML or JSON lines, "
+                    f"and {raw.name} is neither. Choose features by {instead}."
+                )
 
     def _check_targets(self, path: Path) -> None:
         """Look at the targets of a table before its molecules are read."""

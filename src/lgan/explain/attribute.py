@@ -116,6 +116,13 @@ def attribute(  # type: ignore[misc]  # the forms above leave the options out
     spec, path = method_spec(method), path or Path()
     if not given:
         return []
+    for graph in given:
+        if not hasattr(graph, "edge_index"):
+            raise TypeError(
+                "`data` must be PyG `Data`, a batch of a `GraphUnion`, or a list of these, got "
+                f"{type(graph).__name__}. Convert it with `torch_geometric.utils.from_networkx`, "
+                "or ask `explain` of a model of `lgan.load_model`, which reads any source."
+            )
     with evaluating(model), ops.model_threads(device_of(model)):
         graphs = prepared(model, given)
         ends = outputs_at_ends(model, graphs)

@@ -29,6 +29,7 @@ class Attribution:
         triangles: Sorted node ids of every triangle ``[3, T]``, as :func:`lgan.triangles`.
         triangle_scores: The part of the scores that came through the neighbour branch, by
             triangle ``[T]``. It is contained in the scores of the three edges, not added to them.
+            NaN for methods other than Integrated Gradients, which do not tell it.
         target: The class explained.
         prediction: What is predicted for the full graph ``[C]``: probabilities, or numbers.
         output: What is explained (a logit, log-odds, a number) for the full graph, the mean over
@@ -106,9 +107,10 @@ class Attribution:
             values = torch.stack([found.baseline, values[:, 1]], 1)
         scores = found.pairs.to(values)
         triangles, entry_triangle = graph.triangles()
-        sides = torch.zeros_like(entry_triangle, dtype=scores.dtype)
+        by_triangle = scores.new_full((triangles.size(1),), float("nan"))
         if found.sides is not None:
             sides = found.sides.to(scores).mean(0)
+            by_triangle = torch.zeros_like(by_triangle).index_add(0, entry_triangle, sides)
         nodes = _at_nodes(graph, scores) if found.nodes is None else found.nodes
         fragments = question.fragments[index] if question.fragments else ()
         by_fragment = found.fragments
@@ -124,7 +126,7 @@ class Attribution:
             edge_scores=graph.to_columns(scores.mean(0)),
             node_scores=nodes.mean(0),
             triangles=triangles,
-            triangle_scores=scores.new_zeros(triangles.size(1)).index_add(0, entry_triangle, sides),
+            triangle_scores=by_triangle,
             target=target,
             prediction=prediction,
             output=output,
@@ -198,8 +200,9 @@ class Attribution:
         return {k: plain(v.tolist() if isinstance(v, Tensor) else v) for k, v in values.items()}
 
     def to_dataframe(self) -> Any:
-        """A row for every node, undirected edge, triangle and fragment, as a table of pandas, and
-        for every feature of a node or an edge whose score is not 0.
+        """A row for every node, undirected edge and fragment, as a table of pandas, for every
+        triangle where the method scores them, and for every feature of a node or an edge whose
+        score is not 0.
 
         Columns: ``kind``, ``name`` (of a fragment or feature), ``nodes`` (numbers with ``-``
         between them), ``score``, and ``spread`` over members, where it is known.
@@ -211,7 +214,8 @@ class Attribution:
         _, spread = self.undirected(spread)
         for ends, score, width in _lists(pairs.t(), scores, spread):
             rows.append(("edge", "", joined_nodes(ends), score, width))
-        for corners, score in _lists(self.triangles.t(), self.triangle_scores):
+        told = ~self.triangle_scores.isnan()
+        for corners, score in _lists(self.triangles.t()[told], self.triangle_scores[told]):
             rows.append(("triangle", "", joined_nodes(corners), score, None))
         found = _lists(self.fragment_scores, self.fragment_spread)
         for part, (score, width) in zip(self.fragments, found, strict=True):

@@ -22,8 +22,10 @@ WIDTH, HEIGHT, POINTS = 360, 280, 0.75
 MARGIN = 16
 # Inches of a picture with its words.
 CELL = (4.0, 4.5)
-# Letters that fit into a line above a drawing.
-WORDS = 36
+# Letters that fit into a line above a drawing, below it, and at an end of the colour bar, which
+# has more between its ends where bonds may stay white.
+WORDS, CAPTION = 36, 66
+MEANING, MEANING_OF_BONDS = 26, 20
 # Labels in smaller circles are dust.
 READABLE = 5.0
 # Text stays text, and the same picture is the same file.
@@ -138,7 +140,8 @@ def _add_words(picture: Picture, ax: Any, bar: Any = None) -> None:
     ax.set_title(
         fill(picture.title, WORDS, max_lines=2, placeholder="…"), fontsize=10, fontweight="bold"
     )
-    words = "\n".join(filter(None, [picture.caption, picture.remark]))
+    lines = [*picture.caption.splitlines(), picture.remark]
+    words = "\n".join(fill(line, CAPTION) for line in lines if line)
     ax.text(0.5, -0.02, words, transform=ax.transAxes, ha="center", va="top",
             fontsize=8, color="#444")  # fmt: skip
     ax.set_aspect("equal")
@@ -218,5 +221,11 @@ def _add_colour_bar(picture: Picture, ax: Any, bar_ax: Any = None) -> None:
     bar.outline.set_visible(False)
     dashed = "" if picture.molecule is not None else ", dashed"
     zero = "0" if picture.molecule is None else f"0\nwhite: below {least:.1g}"
-    words = (f"−{limit:.3g}\n{picture.blue}{dashed}", zero, f"+{limit:.3g}\n{picture.red}")
-    bar.set_ticks([-limit, 0, limit], labels=words, fontsize=8)
+    room = MEANING if picture.molecule is None else MEANING_OF_BONDS
+    blue, red = (
+        fill(meaning, room, max_lines=2, placeholder="…")
+        for meaning in (f"{picture.blue}{dashed}", picture.red)
+    )
+    words = (f"−{limit:.3g}\n{blue}", zero, f"+{limit:.3g}\n{red}")
+    spacing = 1.0 if "\n" in blue + red else 1.2  # a third line has to fit above the end
+    bar.set_ticks([-limit, 0, limit], labels=words, fontsize=8, linespacing=spacing)

@@ -123,6 +123,8 @@ class LGANConv(nn.Module):
         for name, (word, known) in words.items():
             if word not in get_args(known):
                 raise ValueError(f"`{name}` must be one of {get_args(known)}, got {word!r}.")
+        if squash not in (False, True):
+            raise ValueError(f"`squash` must be True or False, got {squash!r}.")
         if code_map == "spline" and pair_code == "none":
             raise ValueError(
                 '`code_map="spline"` reads structural codes, and `pair_code` is "none". '
@@ -133,7 +135,7 @@ class LGANConv(nn.Module):
         self.branches = branches
         self.comb = comb
         self.fusion = fusion
-        self.squash = squash
+        self.squash = bool(squash)
         self.cached = cached
         width = out_channels
         both = width if branches == "target" else 2 * width

@@ -18,7 +18,7 @@ def read_metadata(path: Path) -> dict[str, str]:
         with safe_open(path, framework="pt") as stored:
             return stored.metadata() or {}
     except SafetensorError as error:
-        raise ValueError(f"{path} is not a whole safetensors file ({error}).") from error
+        raise ValueError(f"it is not a whole safetensors file ({error})") from error
 
 
 def json_object(text: str) -> dict[str, Any]:
