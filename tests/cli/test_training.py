@@ -467,6 +467,13 @@ def test_predict_refuses_a_folder_for_its_files_before_any_work(option, what, lg
     assert f"`{option}` must be a {what}, but {tmp_path} is a folder" in ran.err
 
 
+@pytest.mark.parametrize(("option", "what"), [("--output", "CSV"), ("--embed", "CSV or .npy")])
+def test_predict_refuses_the_ending_of_another_format_before_any_work(option, what, lgan):
+    ran = lgan("predict", "nowhere", "triangles", option, "said.XLSX")
+    assert ran.code == 2
+    assert f"`{option}` writes {what}, got said.XLSX" in ran.err
+
+
 @pytest.mark.data
 def test_mutag_with_the_published_folds_end_to_end(lgan, mirror, splits_folder, tmp_path):
     ran = lgan(

@@ -71,7 +71,7 @@ def test_embeddings_have_a_row_for_every_row(model, tmp_path, name):
         found = np.load(tmp_path / name)
     else:
         found = np.genfromtxt(tmp_path / name, delimiter=",", skip_header=1)
-        assert found[:, 0].tolist() == [1, 2, 3]
+        assert found[:, 0].tolist() == [0, 1, 2]
         found = found[:, 1:]
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
     assert np.isnan(found[1]).all()

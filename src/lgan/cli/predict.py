@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # Rows and columns of a prediction that are shown on the screen.
 SHOWN_ROWS = 20
 SHOWN_COLUMNS = 6
+# Endings that would lie about what is written.
+OTHER_FORMATS = {".feather", ".json", ".jsonl", ".parquet", ".tsv", ".xls", ".xlsx"}
 
 
 def predict(
@@ -110,6 +112,11 @@ def predict(
         raise typer.BadParameter(f"`--output` must be a CSV file, but {output} is a folder.")
     if embed is not None and embed.is_dir():
         raise typer.BadParameter(f"`--embed` must be a file, but {embed} is a folder.")
+    for option, file, written in (("--output", output, "CSV"), ("--embed", embed, "CSV or .npy")):
+        if file is not None and shards is None and file.suffix.lower() in OTHER_FORMATS:
+            raise typer.BadParameter(
+                f"`{option}` writes {written}, got {file.name}. Choose a name that ends in .csv."
+            )
     if shards is not None and (nearest or embed):
         raise typer.BadParameter("`--nearest` and `--embed` do not go with `--shards`.")
     if ray is not None and shards is None:
@@ -166,7 +173,7 @@ def _embedded(rows: Any, path: Path) -> None:
         else:
             names = ",".join(["row", *(f"e{k + 1}" for k in range(rows.shape[1]))])
             file.write(f"{names}\n".encode())
-            for number, row in enumerate(rows.tolist(), 1):
+            for number, row in enumerate(rows.tolist()):
                 cells = ("" if value != value else f"{value:.6g}" for value in row)
                 file.write(f"{number},{','.join(cells)}\n".encode())
     note(f"{len(rows):,} embeddings of {rows.shape[1]:,} numbers: {path}")
