@@ -104,7 +104,8 @@ def reference_data():
 
 
 def test_a_table_has_a_row_for_every_node_edge_triangle_and_fragment():
-    found = lgan.attribute(lgan.LGAN(1, 8, 2).double(), reference_data(), 1, fragments="twins")
+    asked = {"fragments": "twins", "method": "integrated-gradients"}  # which tells of triangles
+    found = lgan.attribute(lgan.LGAN(1, 8, 2).double(), reference_data(), 1, **asked)
     table = found.to_dataframe()
     counts = table["kind"].value_counts().to_dict()
     assert counts == {"node": 4, "edge": 4, "triangle": 1, "fragment": 3}

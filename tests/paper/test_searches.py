@@ -92,6 +92,7 @@ def test_a_winner_that_is_no_default_is_not_significantly_ahead(model, dataset):
 
 @pytest.mark.parametrize(("model", "dataset"), sorted(SEARCHES.keys() - KEPT - BEHIND))
 def test_default_settings_are_those_that_won(model, dataset):
-    tied = SEARCHES[model, dataset].tied
+    # Whether twins are merged changes nothing, and CW Networks were searched before they could be.
+    tied = [{**won, "compress": None} for won in SEARCHES[model, dataset].tied]
     assert all(set(TUNED[model].get(dataset, {})) <= set(won) for won in tied)
     assert settings_for(model, dataset) in [settings_for(model, dataset, **won) for won in tied]

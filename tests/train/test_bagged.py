@@ -156,7 +156,7 @@ def test_training_stops_where_a_slow_rule_says(fair, bagged, union, factory):
     for epoch in range(25):
         for i, curve in enumerate(choices):
             value = float(curve[max(0, epoch - 1) : epoch + 1].mean())
-            since[i] = 0 if value > best[i] + 1e-9 else since[i] + 1
+            since[i] = 0 if value >= best[i] - 1e-9 else since[i] + 1
             best[i] = max(best[i], value)
         if min(since) >= 4:
             break
