@@ -1,7 +1,7 @@
 import networkx as nx
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from torch import Tensor
 
 import laws
@@ -105,6 +105,7 @@ OPTIONS = [{}, {"init": "sum", "max_ring": 4, "readout": "mean"}, {"norm": "laye
 
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("weighted", [False, True])
+@settings(max_examples=8)
 @given(drawn=laws.twin_graphs())
 def test_network_reads_merged_twins_as_the_graph_itself(options, weighted, drawn):
     graph, classes = drawn
