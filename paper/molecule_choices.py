@@ -12,6 +12,7 @@ compared with the default before this round, whose epochs fell from 5,000 graphs
 
 import argparse
 import json
+import re
 import time
 from pathlib import Path
 from statistics import fmean
@@ -23,6 +24,7 @@ import torch
 from benchmarks.record import json_lines
 from lgan._version import __version__
 from lgan.train.environment import environment, typed_command
+from paper.molecule_networks import networks
 from paper.molecule_peers import FORESTS, link
 from paper.molecule_sets import SEEDS, SETS, TRAIN, VALIDATION, PreparedSet
 from paper.molecules import called
@@ -61,6 +63,9 @@ CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
     "rings": ("lgan", {"pair_code": "rings"}),
     "edge states": ("lgan+edge-states", {}),
     "gine": ("gine", {}),
+    "descriptors": ("lgan+rdkit2d", {}),
+    "descriptors learned": ("lgan+learned", {}),
+    "descriptors learned, as much": ("lgan+learned-1", {}),
     "a forest": ("rf", {}),
     "a forest, leaves of two": ("rf-tuned", {}),
     "a forest beside": ("lgan+rf-tuned", {"longer": 2.0}),
@@ -70,8 +75,24 @@ CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def run(folder: Path, output: Path, columns: list[str], choices: list[str], members: int) -> None:
-    """Measure what is not in the records yet and add a line for each."""
+def run(
+    folder: Path,
+    output: Path,
+    columns: list[str],
+    choices: list[str],
+    members: int,
+    answers: Path | None = None,
+) -> None:
+    """Measure what is not in the records yet and add a line for each.
+
+    Args:
+        folder: Where the sets are prepared.
+        output: The records.
+        columns: Names of `SPLITS`.
+        choices: Names of `CHOICES`.
+        members: Models of an ensemble.
+        answers: Where to write what every member says.
+    """
     output.parent.mkdir(parents=True, exist_ok=True)
     rows = json_lines(output) if output.exists() else []
     done = {(row["set"], row["choice"], row["members"]) for row in rows}
@@ -79,13 +100,19 @@ def run(folder: Path, output: Path, columns: list[str], choices: list[str], memb
         for choice in choices:
             count = 1 if CHOICES[choice][0] in FORESTS else members
             if (column, choice, count) not in done:
-                row = _measure(folder, column, choice, count)
+                row, each = _measure(folder, column, choice, count)
+                if answers is not None:
+                    answers.mkdir(parents=True, exist_ok=True)
+                    name = re.sub(r"\W+", "-", f"{column} {choice}")
+                    np.savez_compressed(answers / f"{name}.npz", *each)
                 with output.open("a") as file:
                     file.write(json.dumps(row) + "\n")
                 print(column, choice, row["bagged"], row["seconds"], flush=True)
 
 
-def _measure(folder: Path, column: str, choice: str, members: int) -> dict[str, Any]:
+def _measure(
+    folder: Path, column: str, choice: str, members: int
+) -> tuple[dict[str, Any], list[Any]]:
     name, split = SPLITS[column]
     model, change = CHOICES[choice]
     data = PreparedSet.load(folder, name)
@@ -103,20 +130,21 @@ def _measure(folder: Path, column: str, choice: str, members: int) -> dict[str, 
         said = [link(trees["predictions"], classes=classes) for trees in grown]
         ran = {**grown[0], "epochs": [], "environment": environment(torch.device("cpu"))}
     else:
-        told |= {"seeds": seeds, "members": members, "change": change}
-        ran = called("paper.molecule_networks:networks", told)
+        told |= {"seeds": seeds, "members": members, "change": change, "keep": True}
+        ran = networks(**told)
         said = [np.asarray(answers) for answers in ran["predictions"]]
     scores = [
         data.score(split, seed, VALIDATION, answers)
         for seed, answers in zip(seeds, said, strict=True)
     ]
-    return {
+    row = {
         "set": column, "choice": choice, "members": members, "seed": 0, "metric": data.metric.name,
         "bagged": round(fmean(scores), 5), "bagged_folds": [round(value, 5) for value in scores],
         "epochs": ran["epochs"], "seconds": round(time.perf_counter() - begin, 1),
         "settings": ran["settings"], "version": __version__,
         "environment": {**ran["environment"], "command": typed_command()},
     }  # fmt: skip
+    return row, ran.get("each", [])
 
 
 def main() -> None:
@@ -126,6 +154,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=RECORDS)
     parser.add_argument("--sets", default=",".join(SPLITS))
     parser.add_argument("--choices", default=";".join(CHOICES))
+    parser.add_argument("--answers", type=Path)
     parser.add_argument("--members", type=int, default=MEMBERS)
     given = parser.parse_args()
     columns, choices = given.sets.split(","), given.choices.split(";")
@@ -133,7 +162,7 @@ def main() -> None:
     if unknown:
         parser.error(f"Expected sets of {', '.join(SPLITS)} and choices of {'; '.join(CHOICES)}, "
                      f"got {unknown[0]!r}.")  # fmt: skip
-    run(given.folder, given.output, columns, choices, given.members)
+    run(given.folder, given.output, columns, choices, given.members, given.answers)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from lgan import LGAN
 from lgan.experiment import factory, network_spec, settings_for, with_data_options
 from lgan.graph import GraphUnion
 from lgan.train import OUTSIDE, predict, train_ensembles
@@ -21,6 +22,7 @@ from lgan.train.environment import choose_device, environment, peak_memory
 from lgan.train.folds import choose_groups
 from paper.attentive_fp import AttentiveNetwork
 from paper.edge_states import EdgeStateNetwork
+from paper.learned_descriptors import LearnedDescriptors
 from paper.molecule_peers import forest, link
 from paper.molecule_sets import DESCRIPTORS, TEST, PreparedSet
 
@@ -34,6 +36,8 @@ class Network(NamedTuple):
         told: What is told of whole molecules.
         built: Another network than the zoo's.
         beside: Trees on fingerprints that answer with it: the mean of both is what is said.
+        learned: Of what is told nothing is read: it is learned beside the targets, and this is
+            what its error is multiplied by.
     """
 
     zoo: str
@@ -41,12 +45,15 @@ class Network(NamedTuple):
     told: tuple[str, ...] = ()
     built: type[AttentiveNetwork] | type[EdgeStateNetwork] | None = None
     beside: str = ""
+    learned: float = 0.0
 
 
 NETWORKS = {
     "lgan": Network("lgan"),
     **{f"lgan+{kind}": Network("lgan", told=(kind,)) for kind in DESCRIPTORS},
     "lgan+morgan+rdkit2d": Network("lgan", told=DESCRIPTORS),
+    "lgan+learned": Network("lgan", told=("rdkit2d",), learned=0.3),
+    "lgan+learned-1": Network("lgan", told=("rdkit2d",), learned=1.0),
     "lgan+rf-tuned": Network("lgan", beside="rf-tuned"),
     "lgan+rings": Network("lgan", {"pair_code": "rings"}),
     "lgan+edge-states": Network("lgan", built=EdgeStateNetwork),
@@ -64,6 +71,7 @@ def networks(
     members: int,
     judged: int = TEST,
     change: Mapping[str, Any] = MappingProxyType({}),
+    keep: bool = False,
 ) -> dict[str, Any]:
     """Train members on every split of a kind, and predict its test part or its validation part.
 
@@ -77,6 +85,7 @@ def networks(
             a tenth.
         judged: The part that is predicted; members read neither it nor the test part.
         change: Settings that differ from the recipe's.
+        keep: Return what every member says too.
     """
     place = choose_device("auto")
     data = PreparedSet.load(Path(folder), name)
@@ -89,17 +98,20 @@ def networks(
     if code := options.get("pair_code"):
         union = replace(union, lines=union.lines.coded(code))
     union = union.to(place)
+    read = () if network.learned else network.told
     settings = settings_for(
-        network.zoo, "", recipe="default", compress=False, graph_features=network.told, **options
+        network.zoo, "", recipe="default", compress=False, graph_features=read, **options
     )
     programs = [(list(seeds), 0)] if split != "ogb" else [([0], seed) for seed in seeds]
-    train, ask, said, epochs = [], [], [], []
+    train, ask, said, each, epochs = [], [], [], [], []
     for splits, seed in programs:
         parts = [data.parts[split, one] for one in splits]
         seen = [(part != TEST) & (part != judged) for part in parts]
         inside = sum(int(rows.sum()) for rows in seen) // len(parts)
         own = with_data_options(settings.with_seed(seed), union, graphs=inside)
         build: Callable[[], nn.Module] = factory(own, union)
+        if network.learned:
+            build = partial(_learning, factory(own, replace(union, graph_x=None)), network, union)
         captured = network_spec(network.zoo).captured
         about = own.about()
         if network.built is not None:
@@ -120,7 +132,8 @@ def networks(
             out = predict(ensemble.network, union, rows).cpu()
             ask.append(time.perf_counter() - begin)
             answers = union.known_task.link(out.double(), ensemble.scale)
-            said.append(answers.view(members, len(rows), -1).mean(0).tolist())
+            each.append(answers.view(members, len(rows), -1).numpy())
+            said.append(each[-1].mean(0).tolist())
             epochs.append(ensemble.epoch)
     alone = said
     if network.beside:
@@ -135,6 +148,7 @@ def networks(
         about |= trees[0]["settings"]
     return {
         "predictions": said,
+        **({"each": each} if keep else {}),
         **({"alone": alone} if network.beside else {}),
         "epochs": epochs,
         "train_seconds": train,
@@ -143,6 +157,13 @@ def networks(
         "settings": {**about, **asdict(own.training)},
         "environment": environment(place),
     }
+
+
+def _learning(build: Callable[[], nn.Module], network: Network, union: GraphUnion) -> nn.Module:
+    """A network that learns what is told of whole molecules."""
+    made = build()
+    assert isinstance(made, LGAN)
+    return LearnedDescriptors(made, union.num_graph_features, network.learned)
 
 
 def _folds(union: GraphUnion, seen: Tensor, members: int, seed: int) -> Tensor:
