@@ -63,7 +63,6 @@ CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
     "rings": ("lgan", {"pair_code": "rings"}),
     "edge states": ("lgan+edge-states", {}),
     "gine": ("gine", {}),
-    "fingerprints and descriptors, every other member": (TOLD, {"graph_readers": "half"}),
     "descriptors": ("lgan+rdkit2d", {}),
     "descriptors learned": ("lgan+learned", {}),
     "descriptors learned, as much": ("lgan+learned-1", {}),

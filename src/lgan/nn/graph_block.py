@@ -17,9 +17,6 @@ class GraphBlock(nn.Module):
     A thousand bits of a fingerprint tell the molecules of a small set apart, and a map of them
     learns these by heart: dropout of the features and of what is joined holds it back.
 
-    A block of zeros joins zeros, and stays one, since ReLU passes no gradient at 0: of models side
-    by side some can be `silenced` so, and read the graph alone.
-
     Args:
         graph_dim: Features of a graph.
         out_channels: Columns that are joined.
@@ -48,16 +45,6 @@ class GraphBlock(nn.Module):
         if self.dropout is not None:
             self.dropout.reset_parameters()
 
-    def silence(self, models: Tensor) -> None:
-        """Let some of the models side by side read nothing, from now on ``[K]``."""
-        for parameter in self.lin.parameters():
-            parameter.data[models.to(parameter.device)] = 0
-
-    def silenced(self) -> Tensor:
-        """Which of the models side by side read nothing ``[K]``."""
-        flat = [parameter.detach().flatten(1) for parameter in self.lin.parameters()]
-        return (torch.cat(flat, 1) == 0).all(1)
-
     def forward(self, h: Tensor, data: Any) -> Tensor:
         """The read-out of every graph of a batch beside its features."""
         g = getattr(data, "graph_x", None)
@@ -85,22 +72,3 @@ def graph_block(graph_dim: int | None, out_channels: int, dropout: float) -> Gra
             "Load some with `graph_features`, or leave it out."
         )
     return None
-
-
-def silence(stacked: nn.Module, models: Tensor) -> None:
-    """Let some of the models side by side read the graph alone ``[K]``."""
-    if models.any():
-        for block in _blocks(stacked):
-            block.silence(models)
-
-
-def silenced(stacked: nn.Module) -> Tensor | None:
-    """Which of the models side by side read the graph alone ``[K]``; ``None`` where features of
-    whole graphs are read by none of them, or by a single model.
-    """
-    blocks = [block for block in _blocks(stacked) if block.lin.weight.dim() == 3]
-    return torch.stack([block.silenced() for block in blocks]).all(0) if blocks else None
-
-
-def _blocks(stacked: nn.Module) -> list[GraphBlock]:
-    return [module for module in stacked.modules() if isinstance(module, GraphBlock)]

@@ -10,7 +10,6 @@ Optimizer = Literal["adam", "adamw"]
 Schedule = Literal["halving", "cosine"]
 Precision = Literal["float32", "bfloat16"]
 ClassWeight = Literal["none", "balanced"]
-GraphReaders = Literal["all", "half"]
 
 
 @dataclass(frozen=True)
@@ -43,9 +42,6 @@ class TrainConfig:
             weights and updates stay in float32.
         class_weight: ``"balanced"`` gives every class the same share of the loss, whatever its
             share of a model's training part.
-        graph_readers: Which members of an ensemble read features of whole graphs, where there are
-            some: ``"all"``, or ``"half"``, every other one from the second on; the others read the
-            graph alone.
     """
 
     epochs: int = 350
@@ -64,7 +60,6 @@ class TrainConfig:
     memory_budget: int = 0
     precision: Precision = "float32"
     class_weight: ClassWeight = "none"
-    graph_readers: GraphReaders = "all"
 
     def __post_init__(self) -> None:
         least_counts = {"epochs": 0, "iterations": 0, "batch_size": 0, "lr_halving": 0,
@@ -73,7 +68,7 @@ class TrainConfig:
             if getattr(self, name) < least:
                 raise ValueError(f"`{name}` must be {least} or more, got {getattr(self, name)}.")
         words = {"optimizer": Optimizer, "schedule": Schedule, "precision": Precision,
-                 "class_weight": ClassWeight, "graph_readers": GraphReaders}  # fmt: skip
+                 "class_weight": ClassWeight}  # fmt: skip
         for name, known in words.items():
             if getattr(self, name) not in get_args(known):
                 raise ValueError(
@@ -108,10 +103,6 @@ class TrainConfig:
         patience = max(20, epochs // 3) if self.patience < 0 else self.patience
         batch_size = self.batch_size or batch
         return replace(self, epochs=epochs, batch_size=batch_size, patience=patience)
-
-    def reads(self, member: int) -> bool:
-        """Whether a member, counted from 0, reads features of whole graphs."""
-        return self.graph_readers == "all" or member % 2 == 1
 
     def budget_on(self, device: torch.device) -> int:
         """The memory budget on a device: as given, or three quarters of what a GPU has free.

@@ -141,7 +141,7 @@ def train_ensemble(
     config = (config or TrainConfig()).sized(union.num_graphs)
     number = (max(5, members) if members > 1 else 10) if folds is None else folds
     fold, _ = choose_groups(union, number, config.seed, at_most=folds is None, outside=True)
-    jobs = _jobs(fold, members, config)
+    jobs = _jobs(fold, members, config.seed)
     # Batches are drawn from the whole set, and larger where a part of it is not read.
     share = float((fold != OUTSIDE).double().mean())
     drawn = replace(config, batch_size=round(config.batch_size / share))
@@ -194,7 +194,7 @@ def train_ensembles(
     """
     inside = sum(int((fold != OUTSIDE).sum()) for fold in folds) / len(folds)
     config = (config or TrainConfig()).sized(round(inside))
-    parts, place = [_jobs(fold, members, config) for fold in folds], device or union.device
+    parts, place = [_jobs(fold, members, config.seed) for fold in folds], device or union.device
     share = torch.stack([job.train for jobs in parts for job in jobs]).double().mean()
     drawn = replace(config, batch_size=round(config.batch_size / float(share)))
     groups = torch.full((union.num_graphs,), -1)
@@ -219,17 +219,11 @@ def train_ensembles(
     return trained
 
 
-def _jobs(fold: Tensor, members: int, config: TrainConfig) -> list[Job]:
+def _jobs(fold: Tensor, members: int, seed: int) -> list[Job]:
     """The members of an ensemble: each holds out another fold, counted round."""
-    number, seed = int(fold.max()) + 1, config.seed
-    jobs = [held_out_job(fold, i % number, seed=seed) for i in range(members)]
+    jobs = [held_out_job(fold, i % (int(fold.max()) + 1), seed=seed) for i in range(members)]
     return [
-        replace(
-            job,
-            seed=model_seed(seed, i),
-            train=job.train & (fold != OUTSIDE),
-            reads=config.reads(i),
-        )
+        replace(job, seed=model_seed(seed, i), train=job.train & (fold != OUTSIDE))
         for i, job in enumerate(jobs)
     ]
 

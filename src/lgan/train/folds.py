@@ -133,7 +133,7 @@ def cross_validate_variants(
     for index, variant in enumerate(variants):
         seed = variant.config.seed
         jobs += [held_out_job(fold, k, seed=seed, variant=index) for k in range(number)]
-        inner = _inner_jobs(fold, strata, members, variant.config, index)
+        inner = _inner_jobs(fold, strata, members, seed, index)
         jobs += [replace(job, bag=k // members) for k, job in enumerate(inner)] if bagged else inner
 
     place = device or union.device
@@ -235,9 +235,7 @@ def _number_of_members(folds: int, *, fair: bool, bagged: bool | int) -> int:
     return members
 
 
-def _inner_jobs(
-    fold: Tensor, strata: Tensor, members: int, config: TrainConfig, variant: int
-) -> list[Job]:
+def _inner_jobs(fold: Tensor, strata: Tensor, members: int, seed: int, variant: int) -> list[Job]:
     """For every fold jobs that each leave another one out too, as their inner hold-out: the next
     fold, and others at even distances behind it.
     """
@@ -246,8 +244,7 @@ def _inner_jobs(
     for k in range(number):
         for member in range(members):
             inner = (k + 1 + member * (number - 1) // members) % number
-            job = held_out_job(fold, k, inner, seed=config.seed, variant=variant)
-            jobs.append(replace(job, reads=config.reads(member)))
+            jobs.append(held_out_job(fold, k, inner, seed=seed, variant=variant))
             classes = torch.unique(strata[jobs[-1].train]).tolist()
             if len(classes) < 2:
                 raise ValueError(

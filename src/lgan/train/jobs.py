@@ -28,7 +28,6 @@ class Job:
         variant: Which of the variants it is a model of.
         bag: Which bag of members it belongs to, that choose one epoch on their inner hold-outs
             together and average their predictions for one test fold; -1 for none.
-        reads: Whether it reads features of whole graphs, where there are some.
     """
 
     seed: int
@@ -37,7 +36,6 @@ class Job:
     validation: Tensor
     variant: int = 0
     bag: int = -1
-    reads: bool = True
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from lgan.catalogue import DATASETS
 from lgan.data.sharded_union import Graphs, ShardedUnion
 from lgan.graph import GraphUnion
 from lgan.graph.device_union import DeviceUnion
-from lgan.nn.graph_block import silence
 from lgan.nn.norm import BatchNorm
 from lgan.ops import together
 from lgan.train.adam import StackedAdam
@@ -107,7 +106,6 @@ def train_together(
             "`graph_dim=union.num_graph_features` (LGAN and GIN can), or load without "
             "`graph_features`."
         )
-    silence(model, torch.tensor([not job.reads for job in jobs]))
     model = model.to(device).train()
     dtype = next(model.parameters()).dtype
     if _in_double(model, device):
