@@ -63,6 +63,7 @@ CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
     "rings": ("lgan", {"pair_code": "rings"}),
     "edge states": ("lgan+edge-states", {}),
     "gine": ("gine", {}),
+    "fingerprints and descriptors, withheld": (TOLD, {}),
     "descriptors": ("lgan+rdkit2d", {}),
     "descriptors learned": ("lgan+learned", {}),
     "descriptors learned, as much": ("lgan+learned-1", {}),

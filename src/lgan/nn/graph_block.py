@@ -1,5 +1,6 @@
 """Features of whole graphs, joined behind the read-out."""
 
+import copy
 from typing import Any
 
 import torch
@@ -15,12 +16,14 @@ class GraphBlock(nn.Module):
     .. math:: h' = h \,\|\, \mathrm{relu}(W g + b)
 
     A thousand bits of a fingerprint tell the molecules of a small set apart, and a map of them
-    learns these by heart: dropout of the features and of what is joined holds it back.
+    learns these by heart: dropout of the features holds it back. What is joined is dropped as a
+    whole, for that share of the graphs of a batch, so that the network learns to do without:
+    `graph_alone` is a network that was trained too.
 
     Args:
         graph_dim: Features of a graph.
         out_channels: Columns that are joined.
-        dropout: Share of the features, and of the joined columns, dropped in training.
+        dropout: Share of the features, and of the graphs without them, in training.
 
     Shapes:
         ``h``: ``[*, B, F]``; ``data.graph_x``: ``[B, graph_dim]``; result:
@@ -59,7 +62,9 @@ class GraphBlock(nn.Module):
         if self.dropout is not None and self.training:
             g = self.dropout(g.expand(*h.shape[:-2], *g.shape))  # every model drops its own
         joined = self.lin(g).relu().expand(*h.shape[:-1], -1)
-        return torch.cat([h, joined if self.dropout is None else self.dropout(joined)], -1)
+        if self.dropout is not None and self.training:
+            joined = joined * (self.dropout(joined.new_ones(*h.shape[:-1], 1)) > 0)
+        return torch.cat([h, joined], -1)
 
 
 def graph_block(graph_dim: int | None, out_channels: int, dropout: float) -> GraphBlock | None:
@@ -72,3 +77,21 @@ def graph_block(graph_dim: int | None, out_channels: int, dropout: float) -> Gra
             "Load some with `graph_features`, or leave it out."
         )
     return None
+
+
+def graph_alone(network: nn.Module) -> nn.Module:
+    """A network that reads nothing but its graphs: the given one, or a copy of it whose features
+    of whole graphs join zeros, where it has learned to do without them.
+    """
+    if not any(_learned_without(module) for module in network.modules()):
+        return network
+    alone = copy.deepcopy(network)
+    for module in alone.modules():
+        if isinstance(module, GraphBlock) and _learned_without(module):
+            for parameter in module.lin.parameters():
+                parameter.data.zero_()
+    return alone
+
+
+def _learned_without(module: nn.Module) -> bool:
+    return isinstance(module, GraphBlock) and module.dropout is not None

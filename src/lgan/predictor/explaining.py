@@ -21,6 +21,7 @@ from lgan.explain import (
     molecule_from_graph,
 )
 from lgan.explain.atoms import MoleculeSpec
+from lgan.nn.graph_block import graph_alone
 from lgan.zoo import MODELS, NetworkSpec
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def explain_graphs(
         return []
     check_explainable(predictor.checkpoint.model)
     found: list[Attribution] = attribute(
-        predictor.network,
+        graph_alone(predictor.network),
         predictor.union(raw, compress=False),
         None if target is None else explained_output_of(predictor, target),
         against=None if against is None else explained_output_of(predictor, against),
