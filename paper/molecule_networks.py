@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from lgan import LGAN
+from lgan.data.graph_features import AUTO, decided_features
 from lgan.experiment import factory, network_spec, settings_for, with_data_options
 from lgan.graph import GraphUnion
 from lgan.train import OUTSIDE, predict, train_ensembles
@@ -49,7 +50,8 @@ class Network(NamedTuple):
 
 
 NETWORKS = {
-    "lgan": Network("lgan"),
+    "lgan": Network("lgan", told=(AUTO,)),
+    "lgan+none": Network("lgan"),
     **{f"lgan+{kind}": Network("lgan", told=(kind,)) for kind in DESCRIPTORS},
     "lgan+morgan+rdkit2d": Network("lgan", told=DESCRIPTORS),
     "lgan+learned": Network("lgan", told=("rdkit2d",), learned=0.3),
@@ -91,14 +93,14 @@ def networks(
     data = PreparedSet.load(Path(folder), name)
     network = NETWORKS[model]
     union = data.union
-    if network.told:
-        told = [data.descriptors[kind] for kind in network.told]
-        union = replace(union, graph_x=torch.cat(told, 1))
+    told = decided_features(network.told, molecules=True, rows=union.num_graphs)
+    if told:
+        union = replace(union, graph_x=torch.cat([data.descriptors[kind] for kind in told], 1))
     options = {**network.options, **change}
     if code := options.get("pair_code"):
         union = replace(union, lines=union.lines.coded(code))
     union = union.to(place)
-    read = () if network.learned else network.told
+    read = () if network.learned else told
     settings = settings_for(
         network.zoo, "", recipe="default", compress=False, graph_features=read, **options
     )

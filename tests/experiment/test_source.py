@@ -3,7 +3,7 @@ import pytest
 
 from lgan.data import load_raw
 from lgan.experiment import (
-    LARGER,
+    LARGER_FROM,
     UNLABELLED,
     ReadSource,
     settings_for,
@@ -47,7 +47,7 @@ def test_what_is_given_stays_where_nodes_tell_no_more_than_their_degree():
     assert "pair_code" not in options("gin")[0]
 
 
-def test_networks_are_larger_where_graphs_are_many():
+def test_two_maps_stand_behind_the_read_out_where_graphs_are_many():
     settings = settings_for("lgan", "")
     reading = {"node_features": ["label"], "targets": {"class": [0, 1] * 6}}
     source = {
@@ -55,18 +55,16 @@ def test_networks_are_larger_where_graphs_are_many():
         for name, label in {"many": lambda _, node: node % 3, "degree": lambda *_: "a"}.items()
     }
 
-    def size(name, number, settings=settings):
+    def maps(name, number, settings=settings):
         chosen = with_data_options(settings, source[name], graphs=number)
-        assert with_data_options(chosen, source[name]) == chosen  # decided once
-        return chosen.options["head_layers"], chosen.hidden
+        assert with_data_options(chosen, source[name]).options == chosen.options  # decided once
+        return chosen.options["head_layers"]
 
-    some, many = LARGER
-    assert [size("many", n) for n in (None, some - 1, some)] == [(1, 64), (1, 64), (2, 64)]
-    assert [size("many", n) for n in (many - 1, many)] == [(2, 64), (2, 128)]
-    assert size("degree", many) == (1, 64)
-    assert size("many", many, settings_for("gin", "")) == (2, 128)
-    assert size("many", many, settings_for("lgan", "", head_layers=1, hidden=32)) == (1, 32)
-    assert size("many", many, settings_for("lgan", "", recipe="paper")) == (1, 32)
+    assert [maps("many", n) for n in (None, LARGER_FROM - 1, LARGER_FROM)] == [1, 1, 2]
+    assert maps("degree", LARGER_FROM) == 1
+    assert maps("many", LARGER_FROM, settings_for("gin", "")) == 2
+    assert maps("many", LARGER_FROM, settings_for("lgan", "", head_layers=1)) == 1
+    assert maps("many", LARGER_FROM, settings_for("lgan", "", recipe="paper")) == 1
 
 
 def test_windows_of_shards_take_a_share_of_a_gpu(monkeypatch):

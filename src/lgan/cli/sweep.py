@@ -300,8 +300,7 @@ def _command(found: SweepRecord, source: str) -> str:
     settings = {**head.fixed, **found.winner.params}
     usual = settings_for(head.model, head.dataset).flat()
     if usual.get("recipe") == "default":  # by which the data decide on some, unless they are given
-        decided = {*UNLABELLED, "graph_dropout"}.union(*LARGER.values())
-        usual = {key: value for key, value in usual.items() if key not in decided}
+        usual = {k: v for k, v in usual.items() if k not in {*LARGER, *UNLABELLED, "graph_dropout"}}
     texts = [f"lgan cv {shlex.quote(source)} --model {head.model} --metric {head.metric}"]
     texts += [
         f"--{option}" if word is True else f"--{option} {shlex.quote(str(word))}"

@@ -19,6 +19,8 @@ COMPUTED = {
     "morgan": "Morgan fingerprint, 1,024 bits of radius 2",
     "rdkit2d": "all descriptors that RDKit computes from the structure",
 }
+# What is decided by the source: all that is computed of molecules, of so many rows at most.
+AUTO, MOST_ROWS = "auto", 20_000
 RADIUS, BITS = 2, 1024
 # Deviations from the mean beyond which a number is cut: some descriptors grow exponentially.
 FARTHEST = 5.0
@@ -212,6 +214,27 @@ class GraphFeatures:
                 f"words, got {str(plain)[:80]}. Read it from a model file of this version."
             )
         return made
+
+
+def decided_features(asked: Sequence[str], *, molecules: bool, rows: int) -> tuple[str, ...]:
+    """What is asked of a source, where that may be ``auto``: fingerprints and descriptors of
+    molecules, but of large tables, where they take longer than they help, and of other graphs
+    nothing.
+
+    Args:
+        asked: Names of features, or ``auto`` alone.
+        molecules: Whether the source holds molecules.
+        rows: Its rows, readable or not.
+
+    Example:
+        >>> decided_features(("auto",), molecules=True, rows=100)
+        ('morgan', 'rdkit2d')
+        >>> decided_features(("auto",), molecules=False, rows=100)
+        ()
+    """
+    if AUTO not in asked:
+        return tuple(asked)
+    return tuple(COMPUTED) if molecules and rows < MOST_ROWS else ()
 
 
 def feature_list(text: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Experiments by name: a model on a data set, with all settings resolved."""
 
 from lgan.experiment.reading import Reading
-from lgan.experiment.recipes import LARGER, RECIPES, UNLABELLED
+from lgan.experiment.recipes import LARGER, LARGER_FROM, RECIPES, UNLABELLED
 from lgan.experiment.run import (
     as_the_network_needs,
     factory,
@@ -17,6 +17,7 @@ from lgan.experiment.source import ReadSource, prepare, stored_model
 
 __all__ = [
     "LARGER",
+    "LARGER_FROM",
     "RECIPES",
     "UNLABELLED",
     "ReadSource",

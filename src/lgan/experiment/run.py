@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from lgan.data import RawGraphs, node_features
 from lgan.data.sharded_union import Graphs
+from lgan.experiment.recipes import LARGER_FROM
 from lgan.experiment.settings import Settings
 from lgan.graph import GraphUnion
 from lgan.train import CVResult, Variant, cross_validate_variants
@@ -97,14 +98,11 @@ def with_data_options(settings: Settings, union: Graphs, *, graphs: int | None =
     """
     number = union.num_graphs if graphs is None else graphs
     unlabelled = isinstance(union, GraphUnion) and union.only_degrees
-    decided: dict[str, Any] = dict(settings.unlabelled) if unlabelled else {}
-    for least, own in () if unlabelled else settings.larger.items():
-        decided |= own if number >= least else {}
+    decided = settings.larger if number >= LARGER_FROM else {}
     settings = replace(
         settings,
-        hidden=decided.pop("hidden", settings.hidden),
         training=settings.training.sized(number, largest_batch=128 if unlabelled else 64),
-        options={**settings.options, **decided},
+        options={**settings.options, **(settings.unlabelled if unlabelled else decided)},
         unlabelled={},
         larger={},
     )

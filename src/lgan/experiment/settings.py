@@ -42,8 +42,7 @@ class Settings:
         graph_features: Features of whole graphs, see :class:`lgan.data.GraphFeatures`.
         recipe: The recipe that what was not given comes from.
         unlabelled: Options in place of these where nodes tell no more than their degree.
-        larger: Options in place of these, width among them, where they tell more, each from so
-            many graphs on.
+        larger: Options in place of these where they tell more and graphs are many.
     """
 
     model: str
@@ -57,7 +56,7 @@ class Settings:
     graph_features: tuple[str, ...] = ()
     recipe: str = "paper"
     unlabelled: dict[str, Any] = field(default_factory=dict)
-    larger: dict[int, dict[str, Any]] = field(default_factory=dict)
+    larger: dict[str, Any] = field(default_factory=dict)
 
     @property
     def pair_code(self) -> str:
@@ -145,12 +144,11 @@ def settings_for(model: str, dataset: str, *, recipe: str | None = None, **given
             f"The model {model!r} reads no features of whole graphs, got `graph_features="
             f"{','.join(told)!r}`. Leave them out, or choose a model that does: {able}."
         )
-    left = {*options, "hidden"} - {*given, *spec.defaults} if recipe == "default" else set()
-    unlabelled = {key: value for key, value in UNLABELLED.items() if key in left}
-    larger = {
-        least: {key: value for key, value in decided.items() if key in left}
-        for least, decided in LARGER.items()
-    }
+    taken = {*given, *spec.defaults} if recipe == "default" else options
+    unlabelled, larger = (
+        {key: value for key, value in decided.items() if key in options - taken}
+        for decided in (UNLABELLED, LARGER)
+    )
     if "pair_code" not in unlabelled:
         unlabelled.pop("code_map", None)  # reads the codes of these, and there may be none
     compress = bool(chosen["compress"]) and isinstance(spec, NetworkSpec) and spec.compress
