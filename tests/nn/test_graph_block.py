@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch_geometric.data import Data
 
 import lgan
 from laws import (
@@ -13,7 +14,7 @@ from laws import (
     varied_graphs,
 )
 from lgan.graph.device_union import DeviceUnion
-from lgan.nn.graph_block import GraphBlock
+from lgan.nn.graph_block import GraphBlock, graph_alone
 from lgan.train import train_ensemble
 from lgan.zoo import GIN
 from lgan.zoo.dcnn import DCNN
@@ -100,11 +101,46 @@ def test_dropout_of_the_block_by_hand(union):
     drop = copy.deepcopy(block.dropout)
     h, batch = torch.randn(3, 2), union.batch(torch.tensor([4, 0, 9]))
     dropped = drop(batch.graph_x)
-    joined = drop((dropped @ block.lin.weight + block.lin.bias).relu())
+    withheld = drop(torch.ones(3, 1)) == 0
+    joined = (dropped @ block.lin.weight + block.lin.bias).relu().masked_fill(withheld, 0)
     torch.testing.assert_close(block(h, batch), torch.cat([h, joined], 1))
     assert (dropped == 0).any()
     plain = (batch.graph_x @ block.lin.weight + block.lin.bias).relu()
     torch.testing.assert_close(block.eval()(h, batch), torch.cat([h, plain], 1))
+
+
+def test_what_is_joined_is_withheld_from_some_graphs_as_a_whole():
+    torch.manual_seed(0)
+    block = GraphBlock(5, 4, dropout=0.5)
+    torch.nn.init.ones_(block.lin.bias)  # so that nothing that is joined is 0 by itself
+    torch.nn.init.zeros_(block.lin.weight)
+    batch = Data(graph_x=torch.ones(1000, 5))
+    joined = block(torch.zeros(1000, 1), batch)[:, 1:]
+    assert set(joined.sum(1).tolist()) == {0.0, 4.0}  # whole, and not scaled: a network without
+    assert 400 < int((joined.sum(1) == 0).sum()) < 600  # is one of its own
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_network_alone_with_its_graphs_reads_nothing_else(name, union):
+    sizes = (union.num_features, 4, 2)
+    told = NETWORKS[name](*sizes, num_layers=2, graph_dim=5, graph_dropout=0.5).eval()
+    before = lgan.train.predict(told, union)
+    alone = graph_alone(told)
+    said = lgan.train.predict(alone, union)
+    others = replace(union, graph_x=torch.randn_like(union.graph_x))
+    torch.testing.assert_close(said, lgan.train.predict(alone, others))
+    assert (said != before).any()
+    torch.testing.assert_close(before, lgan.train.predict(told, union))  # left as it was
+    # What it has learned to say where everything is withheld.
+    told.graph_block.lin.weight.data.zero_()
+    told.graph_block.lin.bias.data.zero_()
+    torch.testing.assert_close(said, lgan.train.predict(told, union))
+
+
+def test_a_network_that_never_did_without_is_asked_as_it_is():
+    plain = lgan.LGAN(3, 4, 2, graph_dim=5)
+    assert graph_alone(plain) is plain
+    assert graph_alone(none := lgan.LGAN(3, 4, 2)) is none
 
 
 def test_networks_that_were_saved_without_dropout_of_the_block_have_the_names_they_had():

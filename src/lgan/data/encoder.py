@@ -1,7 +1,7 @@
 """From features and targets as a source spells them to those a model reads."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from torch import Tensor
 from lgan.catalogue import EDGE_FEATURES, FEATURES, known
 from lgan.data.column_encoder import ColumnEncoder
 from lgan.data.columns import Columns
-from lgan.data.graph_features import GraphFeatures
+from lgan.data.graph_features import GraphFeatures, decided_features
 from lgan.data.node_features import bins_of, chosen_columns, node_columns
 from lgan.data.raw import RawGraphs
 from lgan.graph import EdgeFeatures, GraphUnion
@@ -71,6 +71,7 @@ class Encoder:
         targets: Sequence[str] | None = None,
         task: str | None = None,
         other: bool = True,
+        progress: Callable[[float], None] | None = None,
     ) -> "Encoder":
         """The encoder of a source.
 
@@ -82,17 +83,24 @@ class Encoder:
                 than there were count as the largest; or ``constant``.
             edge_features: ``all`` columns of the pairs, ``labels``, ``attributes``, or ``none``.
             graph_features: Features of whole graphs: ``morgan`` and ``rdkit2d`` of molecules, or
-                columns of the source.
+                columns of the source; ``auto`` for what
+                :func:`lgan.data.graph_features.decided_features` decides.
             targets: The names of the targets; all that the source has unless given.
             task: The kind of task, where the values would suggest another.
             other: Keep a column for values that are not here; the published sets have none.
+            progress: Called with the fraction of the descriptors computed.
         """
         known(features, ("all", *FEATURES), "kind of features")
         known(edge_features, EDGE_FEATURES, "kind of edge features")
         if features == "all" and not raw.nodes.num_columns:
             features = "degree-bins"
         nodes, asked = node_columns(raw, features), _task(raw, targets, task)
-        check_not_targets(graph_features, () if asked is None else asked.targets)
+        told = decided_features(
+            graph_features,
+            molecules=raw.featuriser is not None,
+            rows=raw.num_graphs + len(raw.errors),
+        )
+        check_not_targets(told, () if asked is None else asked.targets)
         return Encoder(
             nodes=ColumnEncoder.fit(nodes, other=other),
             pairs=ColumnEncoder.fit(chosen_columns(raw, "edge", edge_features), other=other),
@@ -100,7 +108,7 @@ class Encoder:
             featuriser=raw.featuriser,
             directed=raw.direction is not None,
             symmetrise=raw.symmetrised,
-            graphs=GraphFeatures.fit(raw, graph_features) if graph_features else None,
+            graphs=GraphFeatures.fit(raw, told, progress) if told else None,
         )
 
     @property

@@ -47,13 +47,15 @@ class GraphValues:
     columns: Mapping[str, Sequence[Any]]
 
     @staticmethod
-    def of(raw: RawGraphs, asked: Sequence[str]) -> "GraphValues":
+    def of(
+        raw: RawGraphs, asked: Sequence[str], progress: Callable[[float], None] | None = None
+    ) -> "GraphValues":
         """The values of graphs; columns that they do not have are left out."""
-        compute: dict[str, Callable[[RawGraphs], NDArray[Any]]]
-        compute = {"morgan": morgan, "rdkit2d": descriptors}
+        compute: dict[str, Callable[[], NDArray[Any]]]
+        compute = {"morgan": lambda: morgan(raw), "rdkit2d": lambda: descriptors(raw, progress)}
         return GraphValues(
             raw.name,
-            {name: compute[name](raw) for name in asked if name in COMPUTED},
+            {name: compute[name]() for name in asked if name in COMPUTED},
             {name: raw.columns[name] for name in asked if name in raw.columns},
         )
 
@@ -101,9 +103,11 @@ class GraphFeatures:
     words: Mapping[str, tuple[str, ...]]
 
     @staticmethod
-    def fit(raw: RawGraphs, asked: Sequence[str]) -> "GraphFeatures":
+    def fit(
+        raw: RawGraphs, asked: Sequence[str], progress: Callable[[float], None] | None = None
+    ) -> "GraphFeatures":
         """The features of these graphs; targets are not looked at."""
-        return GraphFeatures.fit_values([GraphValues.of(raw, asked)], asked)
+        return GraphFeatures.fit_values([GraphValues.of(raw, asked, progress)], asked)
 
     @staticmethod
     def fit_values(parts: Sequence[GraphValues], asked: Sequence[str]) -> "GraphFeatures":
@@ -135,7 +139,7 @@ class GraphFeatures:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of a source that are read."""
-        return tuple(name for name in self.asked if name not in COMPUTED)
+        return source_columns(self.asked)
 
     @property
     def width(self) -> int:
@@ -237,6 +241,11 @@ def decided_features(asked: Sequence[str], *, molecules: bool, rows: int) -> tup
     return tuple(COMPUTED) if molecules and rows < MOST_ROWS else ()
 
 
+def source_columns(asked: Sequence[str]) -> tuple[str, ...]:
+    """What of the features asked for is a column of the source."""
+    return tuple(name for name in asked if name not in COMPUTED and name != AUTO)
+
+
 def feature_list(text: str | Sequence[str] | None) -> tuple[str, ...]:
     """Names from a text with commas between them, or a list; nothing for ``none``.
 
@@ -250,6 +259,11 @@ def feature_list(text: str | Sequence[str] | None) -> tuple[str, ...]:
     if not all(names) or len(set(names)) < len(names):
         raise ValueError(
             f"`graph_features` must name {', '.join(COMPUTED)} or columns, each once, got {text!r}."
+        )
+    if AUTO in names and len(names) > 1:
+        raise ValueError(
+            f"`graph_features` must be {AUTO!r} alone, by which the source decides, or name "
+            f"{', '.join(COMPUTED)} or columns, got {text!r}."
         )
     return names
 
@@ -270,10 +284,13 @@ def descriptor_names() -> tuple[str, ...]:
     return tuple(name for name, _ in require("rdkit.Chem.Descriptors").descList)
 
 
-def descriptors(raw: RawGraphs) -> NDArray[np.float64]:
+def descriptors(
+    raw: RawGraphs, progress: Callable[[float], None] | None = None
+) -> NDArray[np.float64]:
     """All descriptors of molecules, NaN where one cannot be computed ``[G, n]``.
 
-    Of many molecules they are computed by as many processes as torch has threads.
+    Of many molecules they are computed by as many processes as torch has threads; ``progress`` is
+    called with the fraction done.
     """
     from joblib import Parallel, delayed
 
@@ -283,10 +300,14 @@ def descriptors(raw: RawGraphs) -> NDArray[np.float64]:
     new = [molecule for molecule, row in known.items() if row is None]
     chunks = [new[first : first + CHUNK] for first in range(0, len(new), CHUNK)]
     processes = min(torch.get_num_threads(), len(new) // MANY) or 1
-    tables = Parallel(processes)(delayed(_descriptors)(chunk) for chunk in chunks)
-    for chunk, table in zip(chunks, tables, strict=True):
+    tables = Parallel(processes, return_as="generator")(
+        delayed(_descriptors)(chunk) for chunk in chunks
+    )
+    for done, (chunk, table) in enumerate(zip(chunks, tables, strict=True), 1):
         _KNOWN.update(zip(chunk, table, strict=True))
         known.update(zip(chunk, table, strict=True))
+        if progress is not None:
+            progress(done / len(chunks))
     for molecule in list(_KNOWN)[:-MOST_KNOWN]:
         _KNOWN.pop(molecule, None)  # another thread may have dropped it
     values = np.empty((len(molecules), len(descriptor_names())))
@@ -334,6 +355,7 @@ def _descriptor(function: Any, mol: Any) -> float:
 def _scale(values: NDArray[np.float64]) -> Scale:
     """Mean and deviation of what is not missing; 1 where there is no spread."""
     there = values[~np.isnan(values)]
-    mean, deviation = (float(there.mean()), float(there.std())) if there.size else (0.0, 1.0)
+    with np.errstate(over="ignore"):  # some descriptors grow exponentially
+        mean, deviation = (float(there.mean()), float(there.std())) if there.size else (0.0, 1.0)
     fine = np.isfinite(deviation) and deviation > 1e-12 * max(1.0, abs(mean))
     return mean, deviation if fine else 1.0

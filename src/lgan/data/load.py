@@ -13,7 +13,7 @@ from lgan._version import __version__
 from lgan.catalogue import DATASETS
 from lgan.data.cache import cache_key, load_tensors, locked, save_tensors
 from lgan.data.encoder import STRUCTURAL, Encoder
-from lgan.data.graph_features import COMPUTED, feature_list
+from lgan.data.graph_features import feature_list, source_columns
 from lgan.data.mirror import fetch
 from lgan.data.raw import RawGraphs
 from lgan.data.shards import Shards, is_shards
@@ -87,8 +87,9 @@ def load(
             for the sets of the published tables. A model that reads them is built with
             ``edge_dim=union.num_edge_features``. A list names attributes of networkx graphs.
         graph_features: Features of whole graphs: ``morgan`` (fingerprints), ``rdkit2d``
-            (descriptors), names of columns of the source; several with commas between them. A model
-            that reads them is built with ``graph_dim=union.num_graph_features``.
+            (descriptors), names of columns of the source; several with commas between them; or
+            ``auto``, both of molecules unless they are many. A model that reads them is built with
+            ``graph_dim=union.num_graph_features``.
         root: Folder for downloads and caches.
         mirror: Folder or address that holds ``NAME.zip``; by default the environment variable
             ``LGAN_MIRROR``, or else the official addresses.
@@ -111,7 +112,7 @@ def load(
     if is_shards(source):
         shards = Shards.open(source)
         return _of_shards(shards, told, targets, task, features, edge_features, pair_code)
-    columns = tuple(name for name in told if name not in COMPUTED)
+    columns = source_columns(told)
     given = {"targets": targets, "task": task, **reading}
     if columns:
         given["columns"] = (*reading.get("columns", ()), *columns)
@@ -129,7 +130,7 @@ def load(
         chosen = None if targets is None or isinstance(targets, Mapping) else _names(targets)
         encoder = fit_encoder(
             raw, features=features, edge_features=edges, graph_features=told, targets=chosen,
-            task=task,
+            task=task, progress=progress,
         )  # fmt: skip
         labelled = with_target(raw, encoder.task)
         raw.warn_unread("are left out", rows=f"rows of {raw.name}", first=1, stacklevel=4)
@@ -152,6 +153,7 @@ def _of_shards(shards: Shards, graph_features: tuple[str, ...], *given: Any) -> 
     """The union of shards, of which everything was decided when they were made, but whether it has
     the features of whole graphs.
     """
+    graph_features = shards.decided(graph_features)
     others = graph_features not in ((), shards.graph_features)
     if others or any(value not in (None, "none") for value in given):
         raise ValueError(
@@ -234,6 +236,7 @@ def fit_encoder(
     graph_features: Sequence[str] = (),
     targets: Sequence[str] | None = None,
     task: str | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> Encoder:
     """The encoder of a set: that of the published tables where it is in the registry."""
     if raw.num_graphs == 0:
@@ -251,6 +254,7 @@ def fit_encoder(
         targets=targets,
         task=task,
         other=raw.name not in DATASETS,
+        progress=progress,
     )
 
 

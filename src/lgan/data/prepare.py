@@ -15,7 +15,13 @@ from lgan._sources import source_digest
 from lgan._version import __version__
 from lgan.data.cache import check_same, locked, save_json
 from lgan.data.encoder import Encoder, check_not_targets
-from lgan.data.graph_features import COMPUTED, GraphFeatures, GraphValues, feature_list
+from lgan.data.graph_features import (
+    GraphFeatures,
+    GraphValues,
+    decided_features,
+    feature_list,
+    source_columns,
+)
 from lgan.data.graph_keys import graph_keys
 from lgan.data.load import COMPUTED_BY, with_target
 from lgan.data.molecule_features import MoleculeFeatures
@@ -163,6 +169,7 @@ def _plan(source: Path, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
             "separator": table.separator,
             "structures": structures,
             "columns": kept,
+            "graph_features": decided_features(asked["graph_features"], molecules=True, rows=rows),
             "task": task.to_json(),
             "rows": rows,
             "rows_per_shard": -(-rows // shards),
@@ -177,7 +184,8 @@ def _read_plan(folder: Path) -> dict[str, Any]:
     with as_prepared(folder / PLAN):
         plan: dict[str, Any] = json.loads((folder / PLAN).read_text(encoding="utf-8"))
         Task.from_json(plan["task"])
-        texts = (plan["name"], plan["structures"], *plan["columns"], plan["asked"]["source"])
+        texts = (plan["name"], plan["structures"], *plan["columns"], plan["asked"]["source"],
+                 *plan["graph_features"])  # fmt: skip
         rows, each = plan["rows"], plan["rows_per_shard"]
         whole = type(rows) is type(each) is int and rows > 0 and 0 < each <= MOST_ROWS
         if not whole or plan["shards"] != -(-rows // each):
@@ -225,7 +233,7 @@ def _kept(asked: dict[str, Any], table: Table, targets: Sequence[str]) -> list[s
     """The columns that are kept: those that were asked for, and those that are features, which
     must not be infinite.
     """
-    features = [name for name in asked["graph_features"] if name not in COMPUTED]
+    features = source_columns(asked["graph_features"])
     check_not_targets(features, targets)
     kept = dict.fromkeys([*asked["columns"], *features])
     found = [existing_column(name, table.names, "A column") for name in kept]
@@ -299,7 +307,7 @@ def _write_shard(
     raw = RawGraphs(**{**vars(raw), "task": task, "rows": raw.rows + block.first})
     labelled, checksum = with_target(raw, task), ""
     if labelled.num_graphs:
-        values = GraphValues.of(raw, (*asked["graph_features"], *plan["columns"]))
+        values = GraphValues.of(raw, (*plan["graph_features"], *plan["columns"]))
         places = torch.searchsorted(raw.rows, labelled.rows)
         union = Encoder.fit(raw).encode(
             labelled, compress=asked["compress"], pair_code=asked["pair_code"]
@@ -340,7 +348,7 @@ def _finish(folder: Path, plan: dict[str, Any]) -> None:
     features = MoleculeFeatures.from_json(plan["asked"]["molecules"])
     atoms, bonds = ([row for file in made for row in file.tables[kind]] for kind in (0, 1))
     nodes, pairs = column_encoders(features, atoms, bonds)
-    graphs, told = None, tuple(plan["asked"]["graph_features"])
+    graphs, told = None, tuple(plan["graph_features"])
     if told:
         scaled = [name for name in told if name != "morgan"]
         parts = [file.values(plan["name"], scaled)[0] for file in files]

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from lgan.data.encoder import Encoder
+from lgan.data.graph_features import AUTO, decided_features
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.data.molecule_graphs import molecule_graphs
 from lgan.data.molecules import featurise_molecules
@@ -119,6 +120,13 @@ class Shards:
     def graph_features(self) -> tuple[str, ...]:
         """The features of whole graphs that its unions have."""
         return () if self.encoder.graphs is None else self.encoder.graphs.asked
+
+    def decided(self, asked: Sequence[str]) -> tuple[str, ...]:
+        """What is asked of them where that may be ``auto``: what is decided for so many rows,
+        where they were prepared with it, and nothing otherwise.
+        """
+        told = decided_features(asked, molecules=True, rows=self.counts["rows"])
+        return () if AUTO in asked and told != self.graph_features else told
 
     def without_graph_features(self) -> "Shards":
         """The same shards, whose unions have no features of whole graphs."""

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from lgan import ops
 from lgan.data import load_raw
-from lgan.data.graph_features import COMPUTED, feature_list
+from lgan.data.graph_features import feature_list, source_columns
 from lgan.data.sources import is_one_graph
 from lgan.data.split_words import group_folds
 from lgan.data.splits import stratified_folds
@@ -262,8 +262,8 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _told(self, X: Any) -> dict[str, Any]:
         """The columns of a table that features of whole graphs come from, to read with it."""
-        names = [name for name in feature_list(self.graph_features) if name not in COMPUTED]
-        return {"columns": table_columns(X, names)} if names else {}
+        names = source_columns(feature_list(self.graph_features))
+        return {"columns": table_columns(X, list(names))} if names else {}
 
     def _place(self) -> torch.device:
         return choose_device(str(self.device))  # which may be a `torch.device`

@@ -5,6 +5,8 @@
 all sets, not on one. ``paper`` is the protocol of the published tables: that of Xu et al., with
 settings that were searched on the registered sets.
 
+Of molecules the recipe ``default`` reads fingerprints and descriptors too, unless they are many
+(:func:`lgan.data.graph_features.decided_features`).
 Where nodes tell no more than their degree, structure is all there is to learn from: the recipe
 ``default`` then has the options of :data:`UNLABELLED` too. Others have those of :data:`LARGER` from
 :data:`LARGER_FROM` graphs on.
@@ -21,6 +23,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "residual": True,
         "readout": "sum+mean+max",
         "dropout": 0.0,
+        "graph_features": "auto",
         "graph_dropout": 0.5,
         "epochs": 0,
         "iterations": 0,

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from lgan.data import RawGraphs, node_features
+from lgan.data.graph_features import AUTO, COMPUTED
 from lgan.data.sharded_union import Graphs
 from lgan.experiment.recipes import LARGER_FROM
 from lgan.experiment.settings import Settings
@@ -98,13 +99,21 @@ def with_data_options(settings: Settings, union: Graphs, *, graphs: int | None =
     """
     number = union.num_graphs if graphs is None else graphs
     unlabelled = isinstance(union, GraphUnion) and union.only_degrees
-    decided = settings.larger if number >= LARGER_FROM else {}
+    options = settings.options | (settings.unlabelled if unlabelled else {})
+    if number >= LARGER_FROM and not unlabelled:
+        options |= settings.larger
+    told = settings.graph_features
+    if told == (AUTO,):
+        told = tuple(COMPUTED) if union.num_graph_features else ()
+        options |= settings.described if told else {}
     settings = replace(
         settings,
         training=settings.training.sized(number, largest_batch=128 if unlabelled else 64),
-        options={**settings.options, **(settings.unlabelled if unlabelled else decided)},
+        options=options,
+        graph_features=told,
         unlabelled={},
         larger={},
+        described={},
     )
     from_data = network_spec(settings.model).data_options
     if from_data is None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lgan.catalogue import DATASETS, known
-from lgan.data.graph_features import COMPUTED, feature_list
+from lgan.data.graph_features import AUTO, COMPUTED, feature_list
 from lgan.experiment.recipes import LARGER, RECIPES, TUNED, UNLABELLED
 from lgan.train import TrainConfig
 from lgan.zoo import MODELS, ModelSpec, NetworkSpec, model_spec
@@ -39,10 +39,13 @@ class Settings:
         features: Node features.
         compress: Whether twins are merged.
         edge_features: Features of edges; ``none`` where the model reads none.
-        graph_features: Features of whole graphs, see :class:`lgan.data.GraphFeatures`.
+        graph_features: Features of whole graphs, see :class:`lgan.data.GraphFeatures`; ``auto``
+            where the source decides.
         recipe: The recipe that what was not given comes from.
         unlabelled: Options in place of these where nodes tell no more than their degree.
         larger: Options in place of these where they tell more and graphs are many.
+        described: Options in place of these where a source is found to have features of whole
+            graphs.
     """
 
     model: str
@@ -57,6 +60,7 @@ class Settings:
     recipe: str = "paper"
     unlabelled: dict[str, Any] = field(default_factory=dict)
     larger: dict[str, Any] = field(default_factory=dict)
+    described: dict[str, Any] = field(default_factory=dict)
 
     @property
     def pair_code(self) -> str:
@@ -75,8 +79,11 @@ class Settings:
         """All settings in one dictionary, as :func:`settings_for` takes them."""
         rest: dict[str, Any] = {"features": self.features, "edge_features": self.edge_features}
         rest |= {"compress": self.compress, "hidden": self.hidden}
-        rest |= {"graph_features": ",".join(self.graph_features)} if self.graph_features else {}
-        rest |= {"recipe": self.recipe} if self.recipe != "paper" else {}
+        told = ",".join(self.graph_features)
+        if self.recipe != "paper":  # which reads none unless some are named
+            rest |= {"recipe": self.recipe, "graph_features": told or "none"}
+        elif told:
+            rest["graph_features"] = told
         return {**rest, **self.options, **asdict(self.training)}
 
     def with_seed(self, seed: int) -> "Settings":
@@ -124,7 +131,13 @@ def settings_for(model: str, dataset: str, *, recipe: str | None = None, **given
     several = any(p.name == "readout" and p.annotation is str for p in _parameters(spec))
     if "+" in usual.get("readout", "") and not several:
         usual["readout"] = "sum"
-    told = feature_list(given.get("graph_features"))
+    asked = usual.pop("graph_features", None)
+    if about is not None or not reads_graphs(spec):
+        asked = None  # registered sets hold no molecules that could be read again
+    told = feature_list(given.get("graph_features", asked))
+    described: dict[str, Any] = {}
+    if told == (AUTO,) and "graph_dropout" in {*usual} - {*given}:
+        described["graph_dropout"] = usual["graph_dropout"]
     if not told or {*told} - {*COMPUTED}:
         usual.pop("graph_dropout", None)  # a column of the source is told by nothing else
     usual["seed"] = TrainConfig.seed  # some kernels draw at random too
@@ -165,6 +178,7 @@ def settings_for(model: str, dataset: str, *, recipe: str | None = None, **given
         recipe=recipe,
         unlabelled=unlabelled,
         larger=larger,
+        described=described,
     )
 
 

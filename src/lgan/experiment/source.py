@@ -8,7 +8,7 @@ from torch import Tensor
 
 from lgan.catalogue import DATASETS
 from lgan.data import Encoder, RawGraphs, Shards, feature_names, fit_encoder
-from lgan.data.graph_features import COMPUTED
+from lgan.data.graph_features import source_columns
 from lgan.data.graph_keys import graph_keys
 from lgan.data.load import UnionOptions, cached_union, encoded, with_target
 from lgan.data.sharded_union import Graphs, ShardedUnion
@@ -210,7 +210,8 @@ def _of_shards(
 ) -> ReadSource:
     """Shards for the network of some settings: one union where they fit into a window."""
     spec = network_spec(settings.model)
-    if not settings.graph_features:
+    told = shards.decided(settings.graph_features)
+    if not told:
         shards = shards.without_graph_features()
     made = {
         **shards.options,
@@ -223,7 +224,7 @@ def _of_shards(
         "pair_code": settings.pair_code,
         "features": settings.features,
         "edge_features": settings.edge_features if shards.encoder.num_edge_features else "all",
-        "graph_features": ",".join(settings.graph_features) or "none",
+        "graph_features": ",".join(told) or "none",
     }
     differ = [name for name in wanted if wanted[name] != made[name]]
     given = {name: value for name, value in reading.given.items() if name != "columns"}
@@ -243,8 +244,8 @@ def _of_shards(
             "or train on the table itself."
         )
     if window is None:
-        told = 4 * shards.num_graphs * shards.encoder.num_graph_features
-        window = max(1, len(shards) * _window_bytes(device) // (shards.nbytes + told))
+        features = 4 * shards.num_graphs * shards.encoder.num_graph_features
+        window = max(1, len(shards) * _window_bytes(device) // (shards.nbytes + features))
     union: Graphs
     if window >= len(shards):
         union = checked_and_placed(shards.union(), settings, device)
@@ -273,7 +274,7 @@ def _read(
     settings: Settings, source: str, reading: Reading, progress: Progress | None = None
 ) -> tuple[RawGraphs, Encoder]:
     # Features of whole graphs come from columns that must be read with the others.
-    more = [n for n in settings.graph_features if n not in (*COMPUTED, *reading.columns)]
+    more = [n for n in source_columns(settings.graph_features) if n not in reading.columns]
     raw = replace(reading, columns=(*reading.columns, *more)).raw(source, progress)
     encoder = fit_encoder(
         raw,
@@ -282,6 +283,7 @@ def _read(
         graph_features=settings.graph_features,
         targets=None if reading.targets == ("all",) else reading.targets,
         task=reading.task,
+        progress=progress,
     )
     if encoder.task is None and reading.targets != ():
         raise ValueError(
