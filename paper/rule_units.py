@@ -15,6 +15,7 @@ from lgan.explain.deletion import Players, remaining_outputs
 from lgan.explain.maskable import MaskableGraph
 from lgan.explain.masking import prepared
 from lgan.explain.question import Question
+from lgan.nn.graph_block import graph_alone
 from lgan.predictor import Predictor, load_model
 from lgan.predictor.explaining import explain_graphs
 from lgan.train.environment import environment
@@ -79,7 +80,7 @@ def explained(
             "nothing to explain. Train on more molecules, or for longer."
         )
     smiles = [m.smiles for m in chosen]
-    raw, network = predictor.read(smiles), predictor.network
+    raw, network = predictor.read(smiles), graph_alone(predictor.network)
     union = predictor.union(raw, compress=False)
     graphs = prepared(network, [union.batch(torch.tensor([i])) for i in range(len(chosen))])
     pairs = [graph.lines.pair_index.t().tolist() for graph in graphs]

@@ -90,6 +90,44 @@ def test_other_json_is_refused(plain):
         GraphFeatures.from_json(plain)
 
 
+def test_auto_takes_what_is_computed_of_molecules_unless_they_are_many(monkeypatch):
+    made = raw()
+    assert Encoder.fit(made, graph_features=("auto",)).graphs.asked == ("morgan", "rdkit2d")
+    monkeypatch.setattr(graph_features, "MOST_ROWS", 5)
+    unread = load_raw([*SMILES, "C1CC"], targets={"y": [1.0, 2.0, 3.0, 4.5, 1.0]})
+    assert unread.errors
+    assert Encoder.fit(made, graph_features=("auto",)).graphs is not None
+    assert Encoder.fit(unread, graph_features=("auto",)).graphs is None  # whose rows are 5
+
+
+def test_auto_takes_nothing_of_other_graphs():
+    triangles = load_raw("triangles")
+    assert Encoder.fit(triangles, graph_features=("auto",)).graphs is None
+
+
+def test_auto_stands_alone_and_is_no_column():
+    with pytest.raises(ValueError, match="must be 'auto' alone.*got 'auto,pH'"):
+        graph_features.feature_list("auto,pH")
+    named = load_raw(SMILES, targets={"auto": [1.0, 2.0, 3.0, 4.5]})
+    assert Encoder.fit(named, graph_features=("auto",)).graphs is not None
+    assert graph_features.source_columns(("morgan", "auto", "pH")) == ("pH",)
+
+
+def test_a_molecule_with_more_atoms_than_most_has_no_descriptors(monkeypatch):
+    monkeypatch.setattr(graph_features, "MOST_ATOMS", 5)
+    found = graph_features.descriptors(load_raw(["CCCCC[Si]", "CCC[Si]C"]))
+    assert np.isnan(found[0]).all()
+    assert np.isfinite(found[1]).sum() > 100
+
+
+def test_the_fraction_of_descriptors_that_is_computed_is_told(monkeypatch):
+    monkeypatch.setattr(graph_features, "CHUNK", 2)
+    monkeypatch.setattr(graph_features, "_KNOWN", {})
+    told = []
+    GraphFeatures.fit(raw(), ("rdkit2d",), told.append)
+    assert told == [0.5, 1.0]
+
+
 def test_a_target_is_no_feature():
     with pytest.raises(ValueError, match="must not name what is predicted, got 'y'"):
         Encoder.fit(raw(y=[1, 2, 3, 4]), graph_features=("y",))

@@ -11,7 +11,7 @@ import time
 import pytest
 import torch
 
-from lgan.data import Shards, load, load_raw, prepare_shards, scaffolds
+from lgan.data import Shards, graph_features, load, load_raw, prepare_shards, scaffolds
 from lgan.data import prepare as module
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.data.sharded_union import ShardedUnion
@@ -92,6 +92,21 @@ def test_features_of_whole_graphs_have_the_bits_of_the_table(assays, tmp_path, f
     assert torch.equal(got.graph_x, whole.graph_x[[0, 18, 7]])
     with pytest.raises(ValueError, match="prepared"):
         load(folder, graph_features="morgan,rdkit2d")
+
+
+def test_auto_is_decided_by_the_rows_of_the_table(table, tmp_path, monkeypatch):
+    made = prepare_shards(table, tmp_path / "few", shards=4, graph_features="auto")
+    assert made.graph_features == ("morgan", "rdkit2d")
+    unread = pytest.warns(UserWarning, match="3 of 23 rows")
+    with unread, pytest.warns(UserWarning, match="1 of 20 graphs"):
+        whole = load(table, root=tmp_path, graph_features="auto")
+    assert equal(load(tmp_path / "few", graph_features="auto"), whole)
+    plain = prepare_shards(table, tmp_path / "plain", shards=4)
+    assert plain.decided(("auto",)) == ()  # as they were prepared
+    monkeypatch.setattr(graph_features, "MOST_ROWS", 23)
+    assert made.decided(("auto",)) == ()
+    many = prepare_shards(table, tmp_path / "many", shards=4, graph_features="auto")
+    assert (many.graph_features, many.decided(("auto",))) == ((), ())
 
 
 def test_columns_are_kept_for_graphs_that_are_read_again(assays, tmp_path):

@@ -6,6 +6,26 @@ from lgan.experiment.settings import accepted
 from lgan.zoo import MODELS, NetworkSpec
 
 
+@pytest.mark.parametrize("model", ["lgan", "gin"])
+def test_the_source_decides_on_features_of_whole_graphs_unless_they_are_given(model):
+    settings = settings_for(model, "")
+    assert settings.graph_features == ("auto",)
+    again = settings_for(model, "", **settings.flat())
+    assert (again.graph_features, again.described) == (("auto",), {"graph_dropout": 0.5})
+    assert again.described == settings.described
+    assert settings_for(model, "", graph_dropout=0.2).described == {}
+    none = settings_for(model, "", graph_features="none")
+    assert (none.graph_features, none.described) == ((), {})
+    assert settings_for(model, "", **none.flat()).graph_features == ()
+    assert settings_for(model, "", recipe="paper").graph_features == ()
+    assert settings_for(model, "MUTAG", recipe="default").graph_features == ()
+
+
+def test_models_that_read_no_features_of_whole_graphs_are_asked_for_none():
+    assert settings_for("cwn", "").graph_features == ()
+    assert settings_for("wl", "").graph_features == ()
+
+
 def test_what_is_given_wins_over_what_was_tuned_and_that_over_the_usual(monkeypatch):
     monkeypatch.setitem(TUNED, "lgan", {"MUTAG": {"dropout": 0.3, "lr": 0.5, "hidden": 7}})
     settings = settings_for("lgan", "MUTAG", lr=0.25)

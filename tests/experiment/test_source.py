@@ -67,6 +67,26 @@ def test_two_maps_stand_behind_the_read_out_where_graphs_are_many():
     assert maps("many", LARGER_FROM, settings_for("lgan", "", recipe="paper")) == 1
 
 
+def test_molecules_are_told_by_fingerprints_and_descriptors_too():
+    pytest.importorskip("rdkit", reason="molecules need rdkit")
+    molecules = load_raw(["CCO", "CCN", "c1ccccc1", "CC(=O)O"] * 3, targets={"y": [0, 1] * 6})
+
+    def read(raw=molecules, **given):
+        settings = settings_for("lgan", "", **given)
+        found = ReadSource.of_graphs(settings, raw, "binary").union
+        chosen = with_data_options(settings, found)
+        assert with_data_options(chosen, found) == chosen  # decided once
+        return chosen.about().get("graph_features"), chosen.options["graph_dropout"], found
+
+    assert read()[:2] == ("morgan,rdkit2d", 0.5)
+    assert read(graph_dropout=0.2)[:2] == ("morgan,rdkit2d", 0.2)
+    assert read()[2].num_graph_features == 1241
+    assert read(graph_features="none")[:2] == (None, 0.0)
+    reading = {"node_features": ["label"], "targets": {"class": [0, 1] * 6}}
+    others = load_raw(graphs(lambda _, node: node % 3), **reading)
+    assert read(others)[:2] == (None, 0.0)
+
+
 def test_windows_of_shards_take_a_share_of_a_gpu(monkeypatch):
     free = {"cuda": 64 << 30, "cpu": 24 << 30}
     monkeypatch.setattr(source, "free_memory", lambda device: free[device.type])

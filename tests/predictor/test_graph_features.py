@@ -65,6 +65,49 @@ def test_what_is_told_of_the_whole_stays_while_edges_are_masked(fitted, method):
     assert float(found.edge_scores.abs().max()) < 1e-6
 
 
+@pytest.fixture(scope="module")
+def usual():
+    return lgan.LGANClassifier(
+        members=2, epochs=3, random_state=0, options={"hidden": 4, "batch_size": 4}
+    ).fit(SMILES * 2, ["a", "b", "c", "b"] * 8)
+
+
+def test_the_usual_model_of_molecules_reads_fingerprints_and_descriptors(usual, tmp_path):
+    assert usual.predictor_.encoder.graphs.asked == ("morgan", "rdkit2d")
+    assert usual.predictor_.checkpoint.options["graph_dropout"] == 0.5
+    usual.save(tmp_path / "m.safetensors")
+    again = lgan.load_model(tmp_path / "m.safetensors")
+    np.testing.assert_allclose(again.predict_proba(SMILES), usual.predict_proba(SMILES))
+
+
+def test_it_is_explained_by_its_structure_alone(usual):
+    predictor = usual.predictor_
+    block = predictor.network.graph_block
+    found = usual.explain(SMILES)
+    assert all(each.withheld for each in found)
+    told = usual.predict_proba(SMILES)
+    for each, said in zip(found, told, strict=True):
+        np.testing.assert_allclose(each.prediction, said, atol=1e-6)
+        assert each.target == said.argmax()  # of the whole model
+    kept = {name: value.clone() for name, value in block.lin.named_parameters()}
+    with torch.no_grad():
+        for value in block.lin.parameters():
+            value.normal_()  # another use of what is told
+    again = usual.explain(SMILES, target=found[0].target)
+    assert (usual.predict_proba(SMILES) != told).any()
+    with torch.no_grad():
+        for name, value in block.lin.named_parameters():
+            value.copy_(kept[name])
+    torch.testing.assert_close(again[0].edge_scores, found[0].edge_scores)
+    torch.testing.assert_close(torch.tensor(again[0].output), torch.tensor(found[0].output))
+
+
+def test_a_model_without_them_is_explained_as_it_is():
+    plain = regressor(graph_features="none").fit(SMILES, Y)
+    assert plain.predictor_.encoder.graphs is None
+    assert not plain.explain(SMILES[0]).withheld
+
+
 def test_lgan_train_takes_them_and_tells_of_missing_ones(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     TABLE.assign(y=Y).to_csv("t.csv", index=False)

@@ -104,6 +104,7 @@ def explained(
             "output": found.output,
             "baseline": found.baseline_output,
             "complete": found.complete,
+            "withheld": found.withheld,
             "red": picture.red,
             "blue": picture.blue,
             "limit": picture.scale.limit,

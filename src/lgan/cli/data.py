@@ -69,7 +69,7 @@ def prepare(
         kept = [] if columns is None else [name.strip() for name in columns.split(",")]
         how = {
             "pair_code": pair_code or "none", "compress": compress,
-            "graph_features": graph_features, "columns": kept,
+            "graph_features": graph_features or "auto", "columns": kept,
             "shards": shards, "processes": processes, "ray": ray,
         }  # fmt: skip
         _prepare_table(Path(source), data, how, output, as_json)

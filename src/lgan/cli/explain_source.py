@@ -184,8 +184,14 @@ def show_scores(items: list[GalleryItem]) -> None:
         ])  # fmt: skip
     columns = ["graph", "class", "predicted", "scores speak", "strongest edges"]
     sums = all(item.attribution.complete for item in items)
-    told = "scores add up to the change of the output from the graph without edges" if sums else ""
-    table("Which edges mattered", columns, rows, told)
+    told = (
+        ["scores add up to the change of the output from the graph without edges"] if sums else []
+    )
+    if any(item.attribution.withheld for item in items):
+        told += [
+            "they speak of the structure alone: of the output without fingerprints and the like"
+        ]
+    table("Which edges mattered", columns, rows, "\n".join(told))
 
 
 def _check_packages(predictor: Predictor, output: Path | None, report: Path | None) -> None:

@@ -293,7 +293,8 @@ GraphFeatures = Annotated[
     str | None,
     names(
         help="Features of whole graphs behind the read-out: morgan, rdkit2d, names of columns, "
-        "with commas between them.",
+        "with commas between them; none; or auto, the usual one: morgan and rdkit2d of molecules "
+        "in tables below 20,000 rows.",
     ),
 ]
 Recipe = Annotated[

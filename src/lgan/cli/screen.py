@@ -108,9 +108,9 @@ def epoch_progress(title: str, epochs: int, fold_sizes: list[int]) -> Iterator["
 
 @contextmanager
 def reading_progress(name: str, *, doing: str = "reading") -> Iterator[Any]:
-    """A bar over the files of a data set, and then a spinner while its structure is built; or one
-    over what else is done (``fitting``, ``predicting``). A line now and then where there is no
-    terminal.
+    """A bar over the files of a data set, maybe one over the descriptors of its molecules, and then
+    a spinner while its structure is built; or one over what else is done (``fitting``,
+    ``predicting``). A line now and then where there is no terminal.
     """
     builds, doing, lines = doing == "reading", f"{doing} {name}", _Lines()
     columns = (
@@ -121,12 +121,16 @@ def reading_progress(name: str, *, doing: str = "reading") -> Iterator[Any]:
     )
     with Progress(*columns, console=log, transient=True, disable=not log.is_terminal) as progress:
         task = progress.add_task(doing, total=1.0)
+        read = False
 
         def update(done: float) -> None:
-            progress.update(task, completed=done)
+            nonlocal read
+            own = f"computing descriptors of {name}" if read else doing
+            progress.update(task, description=own, completed=done, total=1.0)
             if done < 1 or not builds:
-                lines(f"{doing}: {done:.0%}")
+                lines(f"{own}: {done:.0%}")
                 return
+            read = True
             building = f"building {name}: twins, triangles, pair codes"
             progress.update(task, description=building, total=None)
             lines(building)

@@ -81,7 +81,7 @@ def read_source(
     from lgan.experiment import ReadSource
 
     if "rdkit2d" in settings.graph_features:
-        note("RDKit's descriptors take tens of milliseconds a molecule")
+        note("RDKit's descriptors take some ten milliseconds a molecule")
     with reading_progress(Path(source).name) as progress:
         found = ReadSource.of(
             settings, source, reading, device=device, progress=progress, window=window
@@ -212,7 +212,8 @@ def tell_source(found: "ReadSource") -> None:
             note(f"molecules that occur as several stereoisomers: {several.stereo:,}; all are kept")
     told = found.encoder.graphs
     if told is not None:
-        note(f"{told.width:,} features of whole graphs: {', '.join(told.asked)}")
+        without = "" if told.columns else " (leave them out: --graph-features none)"
+        note(f"{told.width:,} features of whole graphs: {', '.join(told.asked)}{without}")
         for name, count in told.missing(raw).items():
             note(f"{name} is missing in {count:,} rows: its mean stands there, or no word")
     if unread := found.encoder.unread(raw):

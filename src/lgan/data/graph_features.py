@@ -1,5 +1,6 @@
 """Features of whole graphs: fingerprints, descriptors of molecules, columns of the source."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,9 @@ Scale = tuple[float, float]
 # Molecules at a time, molecules for every process, and descriptors that are remembered: an encoder
 # is fitted to molecules, then applied to them.
 CHUNK, MANY, MOST_KNOWN = 64, 500, 1 << 16
+# Atoms up to which a molecule has descriptors: some take time by the fourth power of them,
+# eight seconds for 500 and a minute and a half for 1,000.
+MOST_ATOMS = 500
 _KNOWN: dict[bytes, NDArray[np.float64]] = {}
 
 
@@ -287,7 +291,8 @@ def descriptor_names() -> tuple[str, ...]:
 def descriptors(
     raw: RawGraphs, progress: Callable[[float], None] | None = None
 ) -> NDArray[np.float64]:
-    """All descriptors of molecules, NaN where one cannot be computed ``[G, n]``.
+    """All descriptors of molecules, NaN where one cannot be computed or a molecule has more than
+    500 atoms ``[G, n]``.
 
     Of many molecules they are computed by as many processes as torch has threads; ``progress`` is
     called with the fraction done.
@@ -337,10 +342,16 @@ def _numbers(values: GraphValues, asked: str, names: Sequence[str]) -> NDArray[n
 
 
 def _descriptors(molecules: Sequence[bytes]) -> NDArray[np.float64]:
-    """All descriptors of molecules; NaN where one cannot be computed."""
+    """All descriptors of molecules; NaN where one cannot be computed, all of them for more atoms
+    than `MOST_ATOMS`.
+    """
     chem, listed = require("rdkit.Chem"), require("rdkit.Chem.Descriptors").descList
-    with require("rdkit.rdBase").BlockLogs():
-        each = [[_descriptor(f, mol) for _, f in listed] for mol in map(chem.Mol, molecules)]
+    missing = [math.nan] * len(listed)
+    with require("rdkit.rdBase").BlockLogs(), np.errstate(all="ignore"):
+        each = [
+            missing if mol.GetNumAtoms() > MOST_ATOMS else [_descriptor(f, mol) for _, f in listed]
+            for mol in map(chem.Mol, molecules)
+        ]
     return np.where(np.isfinite(each), each, np.nan)
 
 
@@ -349,7 +360,7 @@ def _descriptor(function: Any, mol: Any) -> float:
     try:
         return float(function(mol))
     except (TypeError, ValueError, RuntimeError, ZeroDivisionError, OverflowError):
-        return float("nan")
+        return math.nan
 
 
 def _scale(values: NDArray[np.float64]) -> Scale:

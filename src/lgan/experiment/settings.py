@@ -76,7 +76,9 @@ class Settings:
         return {"name": self.model, "hidden": self.hidden, **self.options, **data}
 
     def flat(self) -> dict[str, Any]:
-        """All settings in one dictionary, as :func:`settings_for` takes them."""
+        """All settings in one dictionary, as :func:`settings_for` takes them; but for those that
+        come with features of whole graphs where a source is found to have some.
+        """
         rest: dict[str, Any] = {"features": self.features, "edge_features": self.edge_features}
         rest |= {"compress": self.compress, "hidden": self.hidden}
         told = ",".join(self.graph_features)
@@ -84,7 +86,8 @@ class Settings:
             rest |= {"recipe": self.recipe, "graph_features": told or "none"}
         elif told:
             rest["graph_features"] = told
-        return {**rest, **self.options, **asdict(self.training)}
+        own = {name: value for name, value in self.options.items() if name not in self.described}
+        return {**rest, **own, **asdict(self.training)}
 
     def with_seed(self, seed: int) -> "Settings":
         """The same settings with another seed."""

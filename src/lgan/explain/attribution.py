@@ -59,6 +59,8 @@ class Attribution:
         feature_baseline_output: What is explained for the graph with all features 0.
         feature_gap: What the scores of features fall short of their sum.
         against: The class that ``target`` is compared with, where it is one alone.
+        withheld: Whether the model was asked without what it is told of whole graphs, which no
+            edge carries; ``prediction`` is what it says with that.
     """
 
     edge_index: Tensor
@@ -90,6 +92,7 @@ class Attribution:
     feature_baseline_output: float = float("nan")
     feature_gap: float = float("nan")
     against: int | None = None
+    withheld: bool = False
 
     @staticmethod
     def of_found(

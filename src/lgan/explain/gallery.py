@@ -60,6 +60,8 @@ class GalleryItem:
         notes, gap = [], self.attribution.relative_gap
         if not self.attribution.complete and not math.isnan(gap):
             notes.append(f"scores do not add up: gap {gap:.1%}")
+        if self.attribution.withheld:
+            notes.append("by the structure alone, without what is told of the whole graph")
         if self.picture.hidden:
             notes.append(f"the weakest {self.picture.hidden:,} edges are not drawn")
         return notes

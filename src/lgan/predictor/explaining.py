@@ -41,6 +41,9 @@ def explain_graphs(
 ) -> list[Attribution]:
     """Explanations of graphs that :meth:`Predictor.read` gave, nodes in their order there.
 
+    A network that has learned to do without features of whole graphs is asked without them: no
+    edge carries these, and what they say would be missing from the scores.
+
     Args:
         predictor: The model.
         raw: The graphs.
@@ -53,16 +56,25 @@ def explain_graphs(
     if raw.num_graphs == 0:
         return []
     check_explainable(predictor.checkpoint.model)
+    network, said = graph_alone(predictor.network), None
+    output: Any = None if target is None else explained_output_of(predictor, target)
+    if network is not predictor.network:
+        said = predictor.member_answers(raw).mean(0)
+        if output is None and predictor.task.has_classes:
+            output = said.argmax(1).tolist()
     found: list[Attribution] = attribute(
-        graph_alone(predictor.network),
+        network,
         predictor.union(raw, compress=False),
-        None if target is None else explained_output_of(predictor, target),
+        output,
         against=None if against is None else explained_output_of(predictor, against),
         fragments=_fragments(raw, fragments),
         task=predictor.task,
         scale=predictor.scale,
         **asked,
     )
+    if said is not None:
+        rows = zip(found, said, strict=True)
+        found = [replace(each, prediction=row, withheld=True) for each, row in rows]
     if not asked.get("features"):
         return found
     nodes, pairs = predictor.encoder.nodes.column_names, predictor.encoder.pairs.column_names

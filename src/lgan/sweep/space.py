@@ -104,9 +104,7 @@ def all_fixed(space: Space, model: str, dataset: str, fixed: Mapping[str, Any]) 
         32
     """
     settings = settings_for(model, dataset, **fixed).flat()
-    free = {*space, "seed"}
-    if "graph_features" in space or settings.get("graph_features") == "auto":
-        free |= {"graph_dropout"} - {*fixed}  # which goes with what they turn out to be
+    free = {*space, "seed"} | ({"graph_dropout"} - {*fixed} if "graph_features" in space else set())
     return {name: value for name, value in settings.items() if name not in free}
 
 

@@ -79,6 +79,7 @@ export function why(model, subject, found, row, actions) {
   return h("div", { className: "explained" },
     h("div", { className: "canvas" }, picture(found.svg, alt(found)), hotspots(found, changes.choose)),
     legend(found),
+    found.withheld ? h("p", { className: "soft" }, "Scores and “what if” speak of the structure alone: of what the model says without fingerprints and descriptors.") : "",
     h("div", { className: "counted" }, parts(found), changes.element));
 }
 
