@@ -64,7 +64,7 @@ def _row(name: str, taken: dict[int, list[float]]) -> Row:
 def epochs(count: str, source: str, target: str, number: str, root: str, mirror: str) -> None:
     """What one side runs: the seconds of every epoch but the first, as JSON."""
     targets = [target] if target else None
-    union = load(source, targets=targets, root=root, mirror=mirror or None)
+    union = load(source, targets=targets, graph_features="auto", root=root, mirror=mirror or None)
     settings = with_data_options(settings_for("lgan", "", epochs=int(number)), union)
     seconds: list[float] = []
     train = partial(train_ensemble, factory(settings, union), union)

@@ -107,7 +107,7 @@ def test_networks_never_see_a_target_of_the_test_part(model, sets):
 def test_beside_a_forest_the_mean_of_both_answers(name, sets):
     told = {"folder": str(sets), "name": name, "split": "random", "seeds": [1]}
     ran = {**told, "members": 1, "change": {"epochs": 1}}
-    [alone] = networks(**ran, model="lgan")["predictions"]
+    [alone] = networks(**ran, model="lgan+none")["predictions"]
     joined = networks(**ran, model="lgan+rf-tuned")
     assert joined["alone"] == [alone]
     [both] = joined["predictions"]
@@ -137,14 +137,14 @@ def test_a_choice_is_judged_on_the_validation_part_and_reads_no_target_of_it(set
 def test_choices_are_measured_once_each_and_shown(sets, monkeypatch, tmp_path):
     asked = []
 
-    def called(function, arguments):
-        if "forest" in function:
-            return molecule_peers.forest(**arguments)
-        change = arguments.pop("change")
+    def short(change, **arguments):
         asked.append(change["epochs"])
         return networks(**arguments, change={**change, "epochs": 1})
 
-    monkeypatch.setattr(molecule_choices, "called", called)
+    monkeypatch.setattr(molecule_choices, "networks", short)
+    monkeypatch.setattr(
+        molecule_choices, "called", lambda _, arguments: molecule_peers.forest(**arguments)
+    )
     monkeypatch.setitem(molecule_choices.SPLITS, "Numbers", ("Numbers", "random"))
     output = tmp_path / "validation.jsonl"
     for _ in range(2):
