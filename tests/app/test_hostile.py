@@ -4,6 +4,7 @@ import asyncio
 import json
 import random
 import threading
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -132,6 +133,15 @@ def test_a_model_that_reads_a_column_says_so_of_single_molecules(make_client, li
     answer = client.post("/api/batches?format=csv", content="smiles,dose\nCCO,2\n")
     place = f"/api/batches/{answer.json()['id']}"
     assert '"state": "done"' in client.get(f"{place}/events").text
+
+
+def test_many_molecules_whose_descriptors_take_long_are_refused(make_client, limits):
+    told = regressor(graph_features="rdkit2d").fit(SMILES, range(16)).predictor_
+    client = make_client(told, replace(limits, long=10, long_rows=2))
+    for count, status in ((2, 200), (3, 422)):
+        answer = client.post("/api/predict", json={"smiles": ["C" * 11] * count + ["C"] * 5})
+        assert answer.status_code == status
+    assert "Drop them as a file" in answer.json()["error"]
 
 
 def test_a_large_molecule_is_not_explained(client):

@@ -9,6 +9,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
 import lgan
+from lgan.data import graph_features
 from lgan.estimator.side_by_side import fit_side_by_side
 from small_estimators import NAMES, NUMBERS, SMILES, classifier, regressor
 
@@ -26,6 +27,19 @@ def test_scores_are_those_of_the_fitted_models():
     for score, model, (_, test) in zip(scores, fitted, splits, strict=True):
         shares = model.predict_proba([MANY[i] for i in test])[:, 1]
         assert score == pytest.approx(roc_auc_score(y[test] == "b", shares))
+
+
+def test_features_of_molecules_are_decided_by_the_rows_trained_on(monkeypatch):
+    y = np.array(["a", "b"] * 12)
+    parts = [train for train, _ in KFold(3).split(MANY)]  # of 16 rows
+    for most, told in ((17, True), (16, False)):
+        monkeypatch.setattr(graph_features, "MOST_ROWS", most)
+        first, *_ = fit_side_by_side(classifier(), MANY, y, parts)
+        rows = [MANY[i] for i in parts[0]]
+        alone = classifier().fit(rows, y[parts[0]])
+        for model in (first, alone):
+            assert (model.predictor_.encoder.graphs is not None) == told
+            assert model.predictor_.checkpoint.options["graph_dropout"] == (0.5 if told else 0)
 
 
 def test_parts_may_be_masks_or_count_from_the_end_but_hold_no_row_twice():

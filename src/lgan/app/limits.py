@@ -13,6 +13,8 @@ class Limits:
         rows: Molecules or graphs of one question.
         file_rows: Rows of a dropped file.
         letters: Characters of one SMILES.
+        long: Characters from which the descriptors of a molecule may take seconds.
+        long_rows: Molecules of so many that one question may hold, where the model reads them.
         edges: Bonds of a molecule, or edges of a graph, that is explained.
         waiting: Questions that wait for the model at once.
         batches: Files that wait or are kept.
@@ -25,6 +27,8 @@ class Limits:
     rows: int = 1_000
     file_rows: int = 50_000
     letters: int = 2_000
+    long: int = 300
+    long_rows: int = 10
     edges: int = 400
     waiting: int = 100
     batches: int = 4

@@ -59,6 +59,13 @@ def check_smiles(predictor: Predictor, smiles: list[Any], limits: Limits) -> lis
     for text in smiles:
         if not isinstance(text, str):
             raise RefusedError(422, f"`smiles` must hold text, got {type(text).__name__}.")
+    told, long = predictor.encoder.graphs, sum(len(text) > limits.long for text in smiles)
+    if told is not None and "rdkit2d" in told.asked and long > limits.long_rows:
+        raise RefusedError(
+            422,
+            f"Expected {limits.long_rows} molecules of more than {limits.long} characters at most, "
+            f"whose descriptors take seconds each, got {long}. Drop them as a file.",
+        )
     return smiles
 
 

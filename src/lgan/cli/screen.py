@@ -121,16 +121,15 @@ def reading_progress(name: str, *, doing: str = "reading") -> Iterator[Any]:
     )
     with Progress(*columns, console=log, transient=True, disable=not log.is_terminal) as progress:
         task = progress.add_task(doing, total=1.0)
-        read = False
 
-        def update(done: float) -> None:
-            nonlocal read
-            own = f"computing descriptors of {name}" if read else doing
-            progress.update(task, description=own, completed=done, total=1.0)
+        def update(done: float, stage: str | None = None) -> None:
+            own = doing if stage is None else f"{stage} of {name}"
+            progress.update(task, completed=done)
+            if stage is not None:
+                progress.update(task, description=own, total=1.0)
             if done < 1 or not builds:
                 lines(f"{own}: {done:.0%}")
                 return
-            read = True
             building = f"building {name}: twins, triangles, pair codes"
             progress.update(task, description=building, total=None)
             lines(building)

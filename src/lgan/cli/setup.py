@@ -87,6 +87,8 @@ def read_source(
             settings, source, reading, device=device, progress=progress, window=window
         )
     tell_source(found)
+    if "auto" in settings.graph_features and found.encoder.graphs is not None:
+        note("these are usual for molecules; `none` as graph features leaves them out")
     return found
 
 
@@ -212,8 +214,7 @@ def tell_source(found: "ReadSource") -> None:
             note(f"molecules that occur as several stereoisomers: {several.stereo:,}; all are kept")
     told = found.encoder.graphs
     if told is not None:
-        without = "" if told.columns else " (leave them out: --graph-features none)"
-        note(f"{told.width:,} features of whole graphs: {', '.join(told.asked)}{without}")
+        note(f"{told.width:,} features of whole graphs: {', '.join(told.asked)}")
         for name, count in told.missing(raw).items():
             note(f"{name} is missing in {count:,} rows: its mean stands there, or no word")
     if unread := found.encoder.unread(raw):

@@ -305,14 +305,14 @@ def descriptors(
     new = [molecule for molecule, row in known.items() if row is None]
     chunks = [new[first : first + CHUNK] for first in range(0, len(new), CHUNK)]
     processes = min(torch.get_num_threads(), len(new) // MANY) or 1
-    tables = Parallel(processes, return_as="generator")(
-        delayed(_descriptors)(chunk) for chunk in chunks
-    )
-    for done, (chunk, table) in enumerate(zip(chunks, tables, strict=True), 1):
-        _KNOWN.update(zip(chunk, table, strict=True))
-        known.update(zip(chunk, table, strict=True))
-        if progress is not None:
-            progress(done / len(chunks))
+    with Parallel(processes) as pool:
+        for first in range(0, len(chunks), processes):
+            own = chunks[first : first + processes]
+            for chunk, table in zip(own, pool(map(delayed(_descriptors), own)), strict=True):
+                _KNOWN.update(zip(chunk, table, strict=True))
+                known.update(zip(chunk, table, strict=True))
+            if progress is not None:
+                progress((first + len(own)) / len(chunks))
     for molecule in list(_KNOWN)[:-MOST_KNOWN]:
         _KNOWN.pop(molecule, None)  # another thread may have dropped it
     values = np.empty((len(molecules), len(descriptor_names())))

@@ -185,7 +185,7 @@ def _read_plan(folder: Path) -> dict[str, Any]:
         plan: dict[str, Any] = json.loads((folder / PLAN).read_text(encoding="utf-8"))
         Task.from_json(plan["task"])
         texts = (plan["name"], plan["structures"], *plan["columns"], plan["asked"]["source"],
-                 *plan["graph_features"])  # fmt: skip
+                 *plan.get("graph_features", ()))  # fmt: skip
         rows, each = plan["rows"], plan["rows_per_shard"]
         whole = type(rows) is type(each) is int and rows > 0 and 0 < each <= MOST_ROWS
         if not whole or plan["shards"] != -(-rows // each):

@@ -126,7 +126,9 @@ class Shards:
         where they were prepared with it, and nothing otherwise.
         """
         told = decided_features(asked, molecules=True, rows=self.counts["rows"])
-        return () if AUTO in asked and told != self.graph_features else told
+        if AUTO not in asked:
+            return told
+        return self.graph_features if {*told} == {*self.graph_features} else ()
 
     def without_graph_features(self) -> "Shards":
         """The same shards, whose unions have no features of whole graphs."""

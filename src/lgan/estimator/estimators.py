@@ -61,7 +61,9 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         epochs: Epochs at most, see `TrainConfig.patience`; as the recipe says unless given.
         metric: What the epoch is chosen by; that of the task unless given.
         graph_features: Features of whole graphs behind the read-out, with commas between them:
-            ``morgan``, ``rdkit2d``, or columns of the tables that are passed as ``X``.
+            ``morgan``, ``rdkit2d``, or columns of the tables that are passed as ``X``; ``"none"``
+            for none. By the recipe ``default`` the first two where ``X`` holds molecules, fewer
+            than 20,000.
         options: Further settings by name, see :func:`lgan.experiment.settings_for`.
         random_state: Seed of folds, weights and batches.
         device: Where to train and predict: ``"auto"``, ``"cpu"`` or ``"cuda"``.
@@ -143,13 +145,17 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         own = {"members": self.members, "metric": self.metric, "device": self._place()}
         return own | as_the_network_needs(settings, source.whole)
 
-    def _read(self, graphs: Any, columns: dict[str, list[Any]]) -> tuple[Settings, ReadSource]:
-        """The settings, and the graphs that can be read and have a target."""
+    def _read(
+        self, graphs: Any, columns: dict[str, list[Any]], trained: int | None = None
+    ) -> tuple[Settings, ReadSource]:
+        """The settings, and the graphs that can be read and have a target, so many of which are
+        trained on.
+        """
         settings = self._settings()
         raw = load_raw(as_rows(graphs), targets=columns, **self._told(graphs))
         raw.warn_unread("are left out", rows="graphs", row="number", stacklevel=3)
         kind = self._kind(raw.targets if raw.num_graphs else columns)
-        return settings, ReadSource.of_graphs(settings, raw, kind, self._place())
+        return settings, ReadSource.of_graphs(settings, raw, kind, self._place(), trained=trained)
 
     def _folds(
         self,

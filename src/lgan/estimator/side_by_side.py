@@ -58,7 +58,8 @@ def fit_side_by_side(
     """Copies of an estimator, each fitted on some of the rows, all in one program."""
     models: list[Estimator] = [clone(estimator) for _ in parts]
     with models[0]._threads():
-        settings, source = models[0]._read(X, models[0]._targets(X, y))
+        mean = round(sum(len(part) for part in parts) / len(parts))
+        settings, source = models[0]._read(X, models[0]._targets(X, y), mean)
         union, seed = source.whole, settings.training.seed
         folds = []
         for part in parts:
@@ -66,7 +67,6 @@ def fit_side_by_side(
             fold = torch.full((union.num_graphs,), OUTSIDE)
             fold[graphs] = models[0]._folds(union, seed, graphs=graphs)
             folds.append(fold)
-        mean = round(sum(len(part) for part in parts) / len(parts))
         settings = with_data_options(settings, union, graphs=mean)
         trained = train_ensembles(
             factory(settings, union), union, folds, config=settings.training,

@@ -27,7 +27,7 @@ def overview(
     *,
     features: str | None = None,
     compress: bool = True,
-    progress: Callable[[float], None] | None = None,
+    progress: Callable[..., None] | None = None,
 ) -> dict[str, Any]:
     """What a source holds, as JSON's types; a source without a task says why it has none.
 
@@ -40,8 +40,9 @@ def overview(
     """
     name = Path(source).name
     settings = settings_for(
-        "lgan", name, features=features, compress=compress, pair_code="none", readout="sum"
-    )
+        "lgan", name, features=features, compress=compress, pair_code="none", readout="sum",
+        graph_features="none",
+    )  # fmt: skip
     facts: dict[str, Any] = {"name": name}
     if is_table(Path(source)):
         facts["columns"] = list(open_table(source).names)

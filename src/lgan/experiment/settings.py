@@ -138,6 +138,8 @@ def settings_for(model: str, dataset: str, *, recipe: str | None = None, **given
     if about is not None or not reads_graphs(spec):
         asked = None  # registered sets hold no molecules that could be read again
     told = feature_list(given.get("graph_features", asked))
+    if told == (AUTO,) and not reads_graphs(spec):
+        told = ()
     described: dict[str, Any] = {}
     if told == (AUTO,) and "graph_dropout" in {*usual} - {*given}:
         described["graph_dropout"] = usual["graph_dropout"]

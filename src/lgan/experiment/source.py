@@ -8,13 +8,13 @@ from torch import Tensor
 
 from lgan.catalogue import DATASETS
 from lgan.data import Encoder, RawGraphs, Shards, feature_names, fit_encoder
-from lgan.data.graph_features import source_columns
+from lgan.data.graph_features import decided_features, source_columns
 from lgan.data.graph_keys import graph_keys
 from lgan.data.load import UnionOptions, cached_union, encoded, with_target
 from lgan.data.sharded_union import Graphs, ShardedUnion
 from lgan.data.shards import is_shards
 from lgan.experiment.reading import Reading
-from lgan.experiment.run import Progress, checked_and_placed, network_spec, with_data_options
+from lgan.experiment.run import checked_and_placed, network_spec, with_data_options
 from lgan.experiment.settings import Settings
 from lgan.graph import GraphUnion
 from lgan.graph.free_memory import free_memory
@@ -80,10 +80,11 @@ class ReadSource:
         reading: Reading,
         *,
         device: torch.device | str = "cpu",
-        progress: Progress | None = None,
+        progress: Callable[..., None] | None = None,
         window: int | None = None,
     ) -> "ReadSource":
-        """Read a source for the network of some settings.
+        """Read a source for the network of some settings. ``progress`` is called with the fraction
+        done of reading, and then with that of what is named beside it.
 
         Of shards only a ``window`` of so many may be in memory; unless given as many as take
         512 MiB, or a quarter of what is free where they train on a GPU.
@@ -100,14 +101,25 @@ class ReadSource:
 
     @staticmethod
     def of_graphs(
-        settings: Settings, raw: RawGraphs, task: str, device: torch.device | str = "cpu"
+        settings: Settings,
+        raw: RawGraphs,
+        task: str,
+        device: torch.device | str = "cpu",
+        *,
+        trained: int | None = None,
     ) -> "ReadSource":
-        """The graphs that have a target, ready for the network of some settings."""
+        """The graphs that have a target, ready for the network of some settings, of which so many
+        are ``trained`` on; all of them by default.
+        """
         encoder = fit_encoder(
             raw,
             features=settings.features,
             edge_features=settings.edge_features,
-            graph_features=settings.graph_features,
+            graph_features=decided_features(
+                settings.graph_features,
+                molecules=raw.featuriser is not None,
+                rows=raw.num_graphs + len(raw.errors) if trained is None else trained,
+            ),
             task=task,
         )
         labelled = with_target(raw, encoder.task)
@@ -271,7 +283,7 @@ def _window_bytes(device: torch.device | str) -> int:
 
 
 def _read(
-    settings: Settings, source: str, reading: Reading, progress: Progress | None = None
+    settings: Settings, source: str, reading: Reading, progress: Callable[..., None] | None = None
 ) -> tuple[RawGraphs, Encoder]:
     # Features of whole graphs come from columns that must be read with the others.
     more = [n for n in source_columns(settings.graph_features) if n not in reading.columns]
@@ -283,7 +295,7 @@ def _read(
         graph_features=settings.graph_features,
         targets=None if reading.targets == ("all",) else reading.targets,
         task=reading.task,
-        progress=progress,
+        progress=None if progress is None else lambda done: progress(done, "computing descriptors"),
     )
     if encoder.task is None and reading.targets != ():
         raise ValueError(

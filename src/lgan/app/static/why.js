@@ -13,7 +13,8 @@ export function legend(found) {
     h("i", { className: "gradient" }),
     h("span", {}, `−${number(found.limit)}`, h("br"), `blue: ${found.blue}`),
     h("span", {}, "0"),
-    h("span", {}, `+${number(found.limit)}`, h("br"), `red: ${found.red}`));
+    h("span", {}, `+${number(found.limit)}`, h("br"), `red: ${found.red}`),
+    found.withheld && h("p", { className: "soft alone" }, "Scores and “what if” are of the structure alone: of what the model says without fingerprints and descriptors."));
 }
 
 export function alt(found) {
@@ -79,7 +80,6 @@ export function why(model, subject, found, row, actions) {
   return h("div", { className: "explained" },
     h("div", { className: "canvas" }, picture(found.svg, alt(found)), hotspots(found, changes.choose)),
     legend(found),
-    found.withheld ? h("p", { className: "soft" }, "Scores and “what if” speak of the structure alone: of what the model says without fingerprints and descriptors.") : "",
     h("div", { className: "counted" }, parts(found), changes.element));
 }
 
