@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lgan import LGAN
+from lgan.nn import LGAN
 from lgan.nn.linear import Linear
 
 

@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from lgan import LGAN
 from lgan.data.graph_features import AUTO, decided_features
 from lgan.experiment import factory, network_spec, settings_for, with_data_options
 from lgan.graph import GraphUnion
+from lgan.nn import LGAN
 from lgan.train import OUTSIDE, predict, train_ensembles
 from lgan.train.environment import choose_device, environment, peak_memory
 from lgan.train.folds import choose_groups

@@ -72,8 +72,8 @@ def molecule_grids(cells: Sequence[dict[str, Any]]) -> list[Grid]:
         "Seconds to train one ensemble on one split / seconds to predict its test part / peak "
         "memory of the process in MiB. Ours trains the splits of a kind side by side and counts "
         "an equal part of that time for each; the descriptors that `lgan` reads come from the "
-        "prepared sets, and take some ten milliseconds a molecule more. Chemprop is timed from the start of its "
-        "command to its end, and of an ensemble the times of its models are added.",
+        "prepared sets, and take some ten milliseconds a molecule more. Chemprop is timed from the "
+        "start of its command to its end, and of an ensemble the times of its models are added.",
         "Machines: " + "; ".join(machines) + ".",
         *_missing(known),
     ]

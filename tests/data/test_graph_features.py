@@ -76,6 +76,23 @@ def test_descriptors_are_the_same_by_several_processes_and_computed_once(monkeyp
     assert len(graph_features._KNOWN) == 2
 
 
+def test_descriptors_come_from_their_file_in_later_runs(monkeypatch, tmp_path):
+    made = raw()
+    monkeypatch.setattr(graph_features, "_KNOWN", {})
+    first = graph_features.descriptors(made, cache=tmp_path)
+    [file] = tmp_path.glob("*.safetensors")
+    monkeypatch.setattr(graph_features, "_KNOWN", {})
+    with monkeypatch.context() as without:
+        without.setattr(graph_features, "_descriptors", None)
+        np.testing.assert_array_equal(graph_features.descriptors(made, cache=tmp_path), first)
+    monkeypatch.setattr(graph_features, "_KNOWN", {})
+    other = graph_features.descriptors(load_raw(SMILES[:2]), cache=tmp_path)
+    np.testing.assert_array_equal(other, first[:2])
+    files = set(tmp_path.glob("*.safetensors"))
+    assert file in files
+    assert len(files) == 2
+
+
 def test_json_brings_back_the_same_features():
     made = raw(pH=[2, 4, None, 6], solvent=["a", "b", "a", "b"])
     encoder = Encoder.fit(made, graph_features=("morgan", "pH", "solvent", "rdkit2d"))

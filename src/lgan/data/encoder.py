@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -72,6 +73,7 @@ class Encoder:
         task: str | None = None,
         other: bool = True,
         progress: Callable[[float], None] | None = None,
+        cache: Path | None = None,
     ) -> "Encoder":
         """The encoder of a source.
 
@@ -89,6 +91,7 @@ class Encoder:
             task: The kind of task, where the values would suggest another.
             other: Keep a column for values that are not here; the published sets have none.
             progress: Called with the fraction of the descriptors computed.
+            cache: A folder in which descriptors are kept.
         """
         known(features, ("all", *FEATURES), "kind of features")
         known(edge_features, EDGE_FEATURES, "kind of edge features")
@@ -108,7 +111,7 @@ class Encoder:
             featuriser=raw.featuriser,
             directed=raw.direction is not None,
             symmetrise=raw.symmetrised,
-            graphs=GraphFeatures.fit(raw, told, progress) if told else None,
+            graphs=GraphFeatures.fit(raw, told, progress, cache) if told else None,
         )
 
     @property

@@ -1,9 +1,11 @@
 """Features of whole graphs: fingerprints, descriptors of molecules, columns of the source."""
 
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lgan._optional import require
+from lgan.data.cache import cache_key, load_tensors, locked, save_tensors
 from lgan.data.molecule_graphs import graph_molecule
 from lgan.data.raw import RawGraphs
 from lgan.task.cells import TargetColumn, spelled
@@ -29,6 +32,8 @@ Scale = tuple[float, float]
 # Molecules at a time, molecules for every process, and descriptors that are remembered: an encoder
 # is fitted to molecules, then applied to them.
 CHUNK, MANY, MOST_KNOWN = 64, 500, 1 << 16
+# Counts changes of what is computed; files of descriptors hold it in their names.
+VERSION = 1
 # Atoms up to which a molecule has descriptors: some take time by the fourth power of them,
 # eight seconds for 500 and a minute and a half for 1,000.
 MOST_ATOMS = 500
@@ -52,11 +57,16 @@ class GraphValues:
 
     @staticmethod
     def of(
-        raw: RawGraphs, asked: Sequence[str], progress: Callable[[float], None] | None = None
+        raw: RawGraphs,
+        asked: Sequence[str],
+        progress: Callable[[float], None] | None = None,
+        cache: Path | None = None,
     ) -> "GraphValues":
         """The values of graphs; columns that they do not have are left out."""
-        compute: dict[str, Callable[[], NDArray[Any]]]
-        compute = {"morgan": lambda: morgan(raw), "rdkit2d": lambda: descriptors(raw, progress)}
+        compute: dict[str, Callable[[], NDArray[Any]]] = {
+            "morgan": lambda: morgan(raw),
+            "rdkit2d": lambda: descriptors(raw, progress, cache),
+        }
         return GraphValues(
             raw.name,
             {name: compute[name]() for name in asked if name in COMPUTED},
@@ -108,10 +118,13 @@ class GraphFeatures:
 
     @staticmethod
     def fit(
-        raw: RawGraphs, asked: Sequence[str], progress: Callable[[float], None] | None = None
+        raw: RawGraphs,
+        asked: Sequence[str],
+        progress: Callable[[float], None] | None = None,
+        cache: Path | None = None,
     ) -> "GraphFeatures":
         """The features of these graphs; targets are not looked at."""
-        return GraphFeatures.fit_values([GraphValues.of(raw, asked, progress)], asked)
+        return GraphFeatures.fit_values([GraphValues.of(raw, asked, progress, cache)], asked)
 
     @staticmethod
     def fit_values(parts: Sequence[GraphValues], asked: Sequence[str]) -> "GraphFeatures":
@@ -289,36 +302,68 @@ def descriptor_names() -> tuple[str, ...]:
 
 
 def descriptors(
-    raw: RawGraphs, progress: Callable[[float], None] | None = None
+    raw: RawGraphs,
+    progress: Callable[[float], None] | None = None,
+    cache: Path | None = None,
 ) -> NDArray[np.float64]:
     """All descriptors of molecules, NaN where one cannot be computed or a molecule has more than
     500 atoms ``[G, n]``.
 
     Of many molecules they are computed by as many processes as torch has threads; ``progress`` is
-    called with the fraction done.
+    called with the fraction done. They are kept in the folder ``cache``, where one is given.
     """
-    from joblib import Parallel, delayed
-
     with require("rdkit.rdBase").BlockLogs():
         molecules = [graph_molecule(raw, graph).ToBinary() for graph in range(raw.num_graphs)]
     known = {molecule: _KNOWN.get(molecule) for molecule in molecules}
     new = [molecule for molecule, row in known.items() if row is None]
-    chunks = [new[first : first + CHUNK] for first in range(0, len(new), CHUNK)]
-    processes = min(torch.get_num_threads(), len(new) // MANY) or 1
-    with Parallel(processes) as pool:
-        for first in range(0, len(chunks), processes):
-            own = chunks[first : first + processes]
-            for chunk, table in zip(own, pool(map(delayed(_descriptors), own)), strict=True):
-                _KNOWN.update(zip(chunk, table, strict=True))
-                known.update(zip(chunk, table, strict=True))
-            if progress is not None:
-                progress((first + len(own)) / len(chunks))
+    if new:
+        table = _computed(new, progress) if cache is None else _cached(new, progress, cache)
+        known.update(zip(new, table, strict=True))
+        _KNOWN.update(zip(new, table, strict=True))
     for molecule in list(_KNOWN)[:-MOST_KNOWN]:
         _KNOWN.pop(molecule, None)  # another thread may have dropped it
     values = np.empty((len(molecules), len(descriptor_names())))
     for row, molecule in enumerate(molecules):
         values[row] = known[molecule]
     return values
+
+
+def _cached(
+    molecules: Sequence[bytes], progress: Callable[[float], None] | None, cache: Path
+) -> NDArray[np.float64]:
+    """The descriptors of molecules from their file, which is made where there is none."""
+    digest = hashlib.sha256()
+    for molecule in molecules:
+        digest.update(len(molecule).to_bytes(8, "little"))
+        digest.update(molecule)
+    made_by = {
+        "molecules": digest.hexdigest(),
+        "rdkit": require("rdkit").__version__,
+        "most_atoms": MOST_ATOMS,
+    }
+    path = Path(cache) / f"{cache_key('descriptors', made_by, str(VERSION))}.safetensors"
+    with locked(path):
+        if not path.is_file():
+            table = torch.from_numpy(_computed(molecules, progress))
+            save_tensors(path, {"descriptors": table}, {})
+        return load_tensors(path)[0]["descriptors"].numpy()
+
+
+def _computed(
+    molecules: Sequence[bytes], progress: Callable[[float], None] | None
+) -> NDArray[np.float64]:
+    """The descriptors of molecules, by several processes where there are many."""
+    from joblib import Parallel, delayed
+
+    chunks = [molecules[first : first + CHUNK] for first in range(0, len(molecules), CHUNK)]
+    processes = min(torch.get_num_threads(), len(molecules) // MANY) or 1
+    tables: list[NDArray[np.float64]] = []
+    with Parallel(processes) as pool:
+        for first in range(0, len(chunks), processes):
+            tables += pool(map(delayed(_descriptors), chunks[first : first + processes]))
+            if progress is not None:
+                progress(len(tables) / len(chunks))
+    return np.concatenate(tables)
 
 
 def _numbers(values: GraphValues, asked: str, names: Sequence[str]) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ from lgan.data.cache import cache_key, load_tensors, locked, save_tensors
 from lgan.data.encoder import STRUCTURAL, Encoder
 from lgan.data.graph_features import feature_list, source_columns
 from lgan.data.mirror import fetch
+from lgan.data.molecules import FOLDER
 from lgan.data.raw import RawGraphs
 from lgan.data.shards import Shards, is_shards
 from lgan.data.sources import is_path, load_raw
@@ -130,7 +131,7 @@ def load(
         chosen = None if targets is None or isinstance(targets, Mapping) else _names(targets)
         encoder = fit_encoder(
             raw, features=features, edge_features=edges, graph_features=told, targets=chosen,
-            task=task, progress=progress,
+            task=task, progress=progress, root=root,
         )  # fmt: skip
         labelled = with_target(raw, encoder.task)
         raw.warn_unread("are left out", rows=f"rows of {raw.name}", first=1, stacklevel=4)
@@ -237,8 +238,11 @@ def fit_encoder(
     targets: Sequence[str] | None = None,
     task: str | None = None,
     progress: Callable[[float], None] | None = None,
+    root: str | Path | None = None,
 ) -> Encoder:
-    """The encoder of a set: that of the published tables where it is in the registry."""
+    """The encoder of a set: that of the published tables where it is in the registry; descriptors
+    are kept below ``root``, where one is given.
+    """
     if raw.num_graphs == 0:
         reason = f"; row {raw.errors[0][0] + 1}: {raw.errors[0][1]}" if raw.errors else ""
         raise ValueError(
@@ -255,6 +259,7 @@ def fit_encoder(
         task=task,
         other=raw.name not in DATASETS,
         progress=progress,
+        cache=None if root is None else Path(root) / FOLDER,
     )
 
 

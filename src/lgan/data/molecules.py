@@ -16,6 +16,8 @@ from lgan.data.featurise import VERSION, Molecules, joined
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.data.workers import featurised
 
+# Where molecules and their descriptors are kept, below the folder of all caches.
+FOLDER = "molecules"
 # Rows that a worker reads at a time: enough to make the hand-over cheap, few enough to be told.
 CHUNK = 500
 Progress = Callable[[float], None]

@@ -14,6 +14,7 @@ from lgan.catalogue import DATASETS, archives_at_hand, known_dataset
 from lgan.data.graph_files import GRAPH_SUFFIXES, is_graph_file, read_graph_file
 from lgan.data.mirror import fetch
 from lgan.data.molecule_features import MoleculeFeatures
+from lgan.data.molecules import FOLDER
 from lgan.data.raw import RawGraphs
 from lgan.data.shards import Shards, is_shards
 from lgan.data.synthetic import csl, motifs, random_regular, triangle_pairs
@@ -225,7 +226,7 @@ def _table(source: Any, how: _Reading) -> RawGraphs:
         targets=how.target_names,
         columns=tuple(how.columns),
         progress=how.progress,
-        cache=Path(how.root) / "molecules",
+        cache=Path(how.root) / FOLDER,
     )
 
 

@@ -296,6 +296,7 @@ def _read(
         targets=None if reading.targets == ("all",) else reading.targets,
         task=reading.task,
         progress=None if progress is None else lambda done: progress(done, "computing descriptors"),
+        root=reading.root,
     )
     if encoder.task is None and reading.targets != ():
         raise ValueError(
