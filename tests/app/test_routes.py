@@ -67,6 +67,14 @@ def test_details_say_what_stands_behind_a_prediction(client, predictor):
     assert [nearest[0]["smiles"], nearest[0]["similarity"]] == ["c1ccccc1", 1.0]
     assert nearest[0]["labels"] == {"nitro": "no"}
     assert first["unlike"] is False
+    assert first["unseen"] == ""
+
+
+def test_details_say_what_the_model_was_not_trained_on(client):
+    answer = ask(client, "/api/predict", {"smiles": ["c1ccccc1[Si]"], "details": True})
+    words = answer["details"][0]["unseen"]
+    assert words.startswith("values the model was not trained on: ")
+    assert "Si (1)" in words
 
 
 def test_numbers_come_with_their_interval(number_client, number_predictor):

@@ -1,3 +1,5 @@
+import json
+
 import networkx as nx
 import pytest
 
@@ -5,6 +7,7 @@ from lgan.data import load_raw
 from lgan.experiment import (
     LARGER_FROM,
     UNLABELLED,
+    Reading,
     ReadSource,
     settings_for,
     source,
@@ -94,3 +97,20 @@ def test_windows_of_shards_take_a_share_of_a_gpu(monkeypatch):
     assert source._window_bytes("cuda") == 6 << 30  # of the smaller memory
     free["cuda"] = 1 << 30
     assert source._window_bytes("cuda") == source.WINDOW_BYTES
+
+
+def test_a_flaw_in_what_is_not_read_costs_no_row(tmp_path):
+    lines = []
+    for graph in range(8):
+        plain = nx.node_link_data(nx.cycle_graph(4), edges="edges")
+        plain["graph"]["class"] = graph % 2
+        plain["edges"][0]["length"] = None if graph else "long"
+        plain["nodes"][0]["charge"] = None if graph else "high"
+        lines.append(json.dumps(plain))
+    path = tmp_path / "graphs.jsonl"
+    path.write_text("\n".join(lines))
+    reading = Reading(targets=("class",), root=tmp_path)
+    chosen = {"edge_features": "none", "features": "degree"}
+    read = ReadSource.of(settings_for("lgan", "", **chosen), str(path), reading)
+    assert read.raw.num_graphs == 8
+    assert not read.raw.errors

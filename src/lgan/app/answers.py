@@ -9,6 +9,7 @@ from torch import Tensor
 from lgan.app.limits import Limits, RefusedError
 from lgan.app.subjects import Subjects
 from lgan.data import RawGraphs
+from lgan.data.encoder import unseen_words
 from lgan.data.molecule_graphs import graph_molecule
 from lgan.explain import Molecule, Picture, Scale
 from lgan.explain.attribution import plain
@@ -31,7 +32,8 @@ def predicted(predictor: Predictor, subjects: Subjects, *, details: bool) -> dic
 
     Details of a row are what each member says by output (``members``), the interval or the classes
     that hold 90 % of the truths (``interval``, ``possible``), the nearest training molecules
-    (``nearest``) and whether they are all far (``unlike``).
+    (``nearest``) and whether they are all far (``unlike``), and in words what of it the model was
+    not trained on (``unseen``; empty where there is nothing).
     """
     raw = subjects.raw
     members = predictor.member_answers(raw)
@@ -146,6 +148,7 @@ def _details(predictor: Predictor, raw: RawGraphs, members: Tensor) -> dict[str,
         "members": {name: members[:, 0, o].tolist() for o, name in enumerate(names)},
         "nodes": raw.num_nodes,
         "edges": raw.num_pairs,
+        "unseen": unseen_words(unseen) if (unseen := predictor.encoder.unseen(raw)) else "",
     }
     if known is not None and task.has_classes:
         [may] = prediction_sets(members, known, ALPHA, task).tolist()

@@ -79,7 +79,7 @@ class Reading:
     def _check_heard(self, raw: RawGraphs, *, attributes: bool) -> None:
         """Refuse what would change nothing: what is said of graphs of another kind."""
         molecules = raw.featuriser is not None
-        for name in self.given:
+        for name in (name for name, value in self.given.items() if value != ()):
             if name in OF_MOLECULES and not molecules:
                 raise ValueError(
                     f"{OF_MOLECULES[name]} how molecules are read, and {raw.name} holds other "

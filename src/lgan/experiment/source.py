@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from lgan.catalogue import DATASETS
 from lgan.data import Encoder, RawGraphs, Shards, feature_names, fit_encoder
+from lgan.data.encoder import STRUCTURAL
 from lgan.data.graph_features import decided_features, source_columns
 from lgan.data.graph_keys import graph_keys
 from lgan.data.load import UnionOptions, cached_union, encoded, with_target
@@ -287,7 +289,12 @@ def _read(
 ) -> tuple[RawGraphs, Encoder]:
     # Features of whole graphs come from columns that must be read with the others.
     more = [n for n in source_columns(settings.graph_features) if n not in reading.columns]
-    raw = replace(reading, columns=(*reading.columns, *more)).raw(source, progress)
+    asked: dict[str, Any] = {"columns": (*reading.columns, *more)}
+    if settings.edge_features == "none":  # a flaw in what is not read costs no row
+        asked["edge_features"] = ()
+    if settings.features in STRUCTURAL:
+        asked["node_features"] = ()
+    raw = replace(reading, **asked).raw(source, progress)
     encoder = fit_encoder(
         raw,
         features=settings.features,

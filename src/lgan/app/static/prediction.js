@@ -98,5 +98,6 @@ function sentences(model, row, details) {
   if (row.seen) told.push("The model was trained on this one.");
   return h("div", { className: "sentences" },
     told.map((words) => h("p", {}, words)),
-    details?.unlike ? h("p", { className: "warn" }, "⚠ Unlike the training molecules: take this with care.") : null);
+    details?.unlike ? h("p", { className: "warn" }, "⚠ Unlike the training molecules: take this with care.") : null,
+    details?.unseen ? h("p", { className: "warn" }, `⚠ It has ${details.unseen}.`) : null);
 }
