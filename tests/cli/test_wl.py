@@ -1,5 +1,7 @@
+import json
 import sys
 
+import networkx as nx
 import pytest
 
 
@@ -15,6 +17,22 @@ def test_files_of_edges_and_graph6_are_read(lgan, tmp_path) -> None:
     path.write_text("a b  # an edge\nb c\nc,a\n")
     ran = lgan("wl", str(path), "Bw", "--test", "2-fwl", "--json")
     assert ran.json == [{"test": "2-fwl", "separates": False, "round": None}]
+
+
+def test_a_file_of_one_graph_is_read_with_its_labels(lgan, tmp_path) -> None:
+    square = nx.cycle_graph(4)
+    nx.write_graphml(square, tmp_path / "square.graphml")
+    nx.set_edge_attributes(square, {(0, 1): "double"}, "label")
+    (tmp_path / "bond.jsonl").write_text(json.dumps(nx.node_link_data(square, edges="edges")))
+    files = [str(tmp_path / name) for name in ("square.graphml", "bond.jsonl")]
+    rows = [lgan("wl", file, "c4", "--test", "1-wl", "--json").json[0] for file in files]
+    assert [row["separates"] for row in rows] == [False, True]
+    (tmp_path / "two.jsonl").write_text(
+        (tmp_path / "bond.jsonl").read_text() + "\n" + '{"nodes": [{"id": 0}], "edges": []}'
+    )
+    told = lgan("wl", str(tmp_path / "two.jsonl"), "c4")
+    assert told.code == 2
+    assert "must hold one graph, got 2" in told.err
 
 
 def test_molecules_are_read_from_smiles(lgan) -> None:

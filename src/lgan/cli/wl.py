@@ -11,6 +11,7 @@ from lgan._optional import require
 from lgan.cli import options
 from lgan.cli.options import check_file
 from lgan.cli.screen import activity, console, print_json, table
+from lgan.data.graph_files import is_graph_file, read_graph_file
 from lgan.data.pairs import BREC, load_brec
 from lgan.graph.named import NAMES, named_graph
 from lgan.wl.compare import USUAL_TESTS
@@ -25,9 +26,10 @@ def wl(
         list[str],
         typer.Argument(
             help="Two graphs, or `hierarchy`. A graph is a name (rook4x4, csl(41,9), cfi(k4)), "
-            "a graph6 string, a file with an edge `u v` or `u v label` a line, or a molecule in "
-            "SMILES (smiles:… where that could be a graph6 string too), read as the elements of "
-            "its atoms and the orders of its bonds."
+            "a graph6 string, a file with an edge `u v` or `u v label` a line, a file of one "
+            "graph in GraphML or as a line of JSON (attributes named `label` are read), or a "
+            "molecule in SMILES (smiles:… where that could be a graph6 string too), read as the "
+            "elements of its atoms and the orders of its bonds."
         ),
     ],
     test: Annotated[
@@ -125,7 +127,7 @@ def _graph(text: str) -> "nx.Graph":
             raise typer.BadParameter(f"{smiles!r} is not a SMILES string that RDKit can read.")
         return molecule
     if Path(text).is_file():
-        return _edge_list(Path(text))
+        return (_graph_file if is_graph_file(Path(text)) else _edge_list)(Path(text))
     try:
         return named_graph(text)
     except ValueError as error:
@@ -138,6 +140,13 @@ def _graph(text: str) -> "nx.Graph":
         if molecule is None:
             raise typer.BadParameter(f"{error} It is no file and no SMILES either.") from error
         return molecule
+
+
+def _graph_file(path: Path) -> "nx.Graph":
+    graphs = read_graph_file(path)
+    if len(graphs) > 1:
+        raise typer.BadParameter(f"{path} must hold one graph, got {len(graphs)}. Split the file.")
+    return graphs[0]
 
 
 def _edge_list(path: Path) -> "nx.Graph":
