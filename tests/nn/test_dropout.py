@@ -3,6 +3,7 @@ import copy
 import pytest
 import torch
 
+from lgan import ops
 from lgan.nn.dropout import Dropout
 from lgan.train.stack import stack
 
@@ -64,6 +65,31 @@ def test_every_precision_draws_the_same_mask():
     layer, x = Dropout(0.5), torch.ones(50, 60)
     twin = copy.deepcopy(layer).double()
     assert torch.equal(layer(x) > 0, twin(x.double()) > 0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    ("shape", "models"), [((20, 37), ()), ((3, 20, 37), ()), ((3, 20, 37), (3,)), ((1, 4, 5), (3,)),
+                          ((20, 37), (3,)), ((0, 20, 37), ()), ((2, 3, 4, 5), ())],
+)  # fmt: skip
+def test_the_compiled_loop_gives_the_bits_of_plain_tensors(shape, models, dtype):
+    x = torch.randn(shape, dtype=dtype).requires_grad_()
+    seed, passes = torch.randint(2**62, models), torch.randint(9, models)
+    given = (seed, passes, torch.rand(models))
+    found = []
+    for name in ("torch", None):
+        with ops.backend(name):
+            out = ops.dropout(x, *given, first=11)
+            found.append((out, *torch.autograd.grad((out * out).sum(), x)))
+    (slow, slow_grad), (fast, fast_grad) = found
+    assert torch.equal(slow, fast)
+    torch.testing.assert_close(slow_grad, fast_grad)
+
+
+def test_rows_that_models_share_are_dropped_by_each_on_its_own():
+    layer, x = stack([Dropout(0.5) for _ in range(3)]), torch.randn(20, 30)
+    twin = copy.deepcopy(layer)
+    assert torch.equal(layer(x.expand(3, -1, -1)), twin(x.repeat(3, 1, 1)))
 
 
 def test_evaluation_passes_everything_and_is_not_counted():

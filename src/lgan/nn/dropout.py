@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from lgan import ops
+
 
 class Dropout(nn.Module):
     """Dropout with a counter-based generator.
@@ -40,22 +42,10 @@ class Dropout(nn.Module):
         """Zero a share of the elements and scale up the rest, in training only."""
         if not self.training or not self.active:
             return x
-        begin, size = self.first_row * x.size(-1), x.shape[-2:].numel()
-        position = torch.arange(begin, begin + size, device=x.device).view(x.shape[-2:])
-        stream = _mix(self.seed + _mix(self.passes))[..., None, None]
+        first = self.first_row * x.size(-1)
+        out = ops.dropout(x, self.seed, self.passes, self.rate, first=first)
         self.passes += 1
-        # 24 random bits: exact in float32, so that every dtype draws the same mask.
-        uniform = (_mix(stream + position) & 0xFFFFFF).to(torch.float32) / 2**24
-        rate = self.rate[..., None, None].to(x.dtype)
-        return x * (uniform >= rate) / (1 - rate)
+        return out
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.rate.tolist()})"
-
-
-def _mix(word: Tensor) -> Tensor:
-    """The finaliser of SplitMix64 on int64: every bit of the result depends on every bit given."""
-    word = word + -0x61C8864680B583EB
-    word = (word ^ ((word >> 30) & 0x3FFFFFFFF)) * -0x40A7B892E31B1A47
-    word = (word ^ ((word >> 27) & 0x1FFFFFFFFF)) * -0x6B2FB644ECCEEE15
-    return word ^ ((word >> 31) & 0x1FFFFFFFF)

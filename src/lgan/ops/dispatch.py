@@ -274,6 +274,32 @@ def layer_norm(x: Tensor, scale: Tensor, shift: Tensor, *, eps: float) -> Tensor
     return out if models else out.view(x.shape)
 
 
+def dropout(x: Tensor, seed: Tensor, passes: Tensor, rate: Tensor, *, first: int = 0) -> Tensor:
+    """Zero a share of the elements and scale up the rest, by noise that depends on the seed, the
+    number of passes and the position alone.
+
+    Args:
+        x: Rows.
+        seed: The seed of every model.
+        passes: How often it has drawn before.
+        rate: Probability of an element to be zeroed.
+        first: The position of the first element.
+
+    Shapes:
+        ``x``: ``[*, n, F]``, ``seed``, ``passes`` and ``rate``: ``[*]``.
+    """
+    stream = torch_any.mixed(seed + torch_any.mixed(passes))
+    planes = max(stream.numel(), 1 if x.dim() == 2 else x.size(0))
+    plain = x.dim() in (2, 3) and stream.dim() < 2 and rate.shape == stream.shape
+    shared = {1, planes} >= {stream.numel(), *x.shape[:-2]}
+    if not (plain and shared) or backend_of(x) != "numba":
+        return torch_any.dropout(x, stream, rate, first)
+    out: Tensor = _loops("numba").Dropout.apply(
+        x.expand(planes, -1, -1), stream.reshape(-1), rate.reshape(-1).to(x.dtype), first
+    )
+    return out if x.dim() == 3 or stream.dim() == 1 else out.squeeze(0)
+
+
 def planes_of(x: Tensor) -> Tensor:
     """Rows with one leading axis, which is what compiled loops take, ``[K, n, F]``."""
     return x.unsqueeze(0) if x.dim() == 2 else x.flatten(0, -3)

@@ -9,7 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lgan.ops import numba_masked, numba_norm, numba_products, numba_rows, numba_sums
+from lgan.ops import (
+    numba_dropout,
+    numba_masked,
+    numba_norm,
+    numba_products,
+    numba_rows,
+    numba_sums,
+)
 from lgan.ops.first_order import first_order
 from lgan.ops.incidence import Incidence
 from lgan.ops.threads import by_planes, in_threads
@@ -299,3 +306,28 @@ class StackedProduct(torch.autograd.Function):
         if grad_x is not None and x.size(0) < models:
             grad_x = grad_x.sum(0, keepdim=True)
         return grad_x, grad_weight, grad_bias
+
+
+class Dropout(torch.autograd.Function):
+    """See :func:`lgan.ops.dropout`."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, stream: Tensor, rate: Tensor, first: int) -> Tensor:
+        """Zero a share of the elements."""
+        ctx.rest = (stream, rate, first)
+        return _dropped(x, stream, rate, first)
+
+    @staticmethod
+    @first_order
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """Gradients pass where values pass, which is drawn again."""
+        return _dropped(grad, *ctx.rest), None, None, None
+
+
+def _dropped(x: Tensor, stream: Tensor, rate: Tensor, first: int) -> Tensor:
+    out = x.new_empty(x.shape)
+    own = x[:1] if x.stride(0) == 0 else x  # the same rows for all models
+    words = stream.numpy().view("uint64")
+    arrays = (_array(own), words, rate.numpy(), first, out.numpy())
+    in_threads(numba_dropout.dropped, x.size(0), x.size(2), out.numel(), *arrays)
+    return out

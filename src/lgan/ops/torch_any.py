@@ -167,3 +167,21 @@ def grouped_max(x: Tensor, group: Tensor, groups: int) -> Tensor:
     most = least.scatter_reduce(-2, group[:, None].expand_as(x), x, "amax")
     empty = torch.ones(groups, dtype=torch.bool, device=x.device).index_fill(0, group, False)
     return most.masked_fill(empty[:, None], 0)
+
+
+def dropout(x: Tensor, stream: Tensor, rate: Tensor, first: int) -> Tensor:
+    """See :func:`lgan.ops.dropout`; every model has a ``stream`` of noise."""
+    position = torch.arange(first, first + x.shape[-2:].numel(), device=x.device)
+    words = mixed(stream[..., None, None] + position.view(x.shape[-2:]))
+    # 24 random bits: exact in float32, so that every dtype draws the same mask.
+    uniform = (words & 0xFFFFFF).to(torch.float32) / 2**24
+    rate = rate[..., None, None].to(x.dtype)
+    return x * (uniform >= rate) / (1 - rate)
+
+
+def mixed(word: Tensor) -> Tensor:
+    """The finaliser of SplitMix64 on int64: every bit of the result depends on every bit given."""
+    word = word + -0x61C8864680B583EB
+    word = (word ^ ((word >> 30) & 0x3FFFFFFFF)) * -0x40A7B892E31B1A47
+    word = (word ^ ((word >> 27) & 0x1FFFFFFFFF)) * -0x6B2FB644ECCEEE15
+    return word ^ ((word >> 31) & 0x1FFFFFFFF)
