@@ -6,6 +6,7 @@ import torch
 
 import lgan
 from lgan.data import Encoder, GraphFeatures, graph_features, load_raw
+from lgan.data.molecule_graphs import graph_molecule
 
 pytest.importorskip("rdkit", reason="fingerprints and descriptors need rdkit")
 SMILES = ["CCO", "CCN", "c1ccccc1", "CC(=O)O"]
@@ -59,6 +60,15 @@ def test_fingerprints_and_descriptors_are_those_of_rdkit():
     weight = np.array([Descriptors.MolWt(mol) for mol in mols])
     place = 1024 + list(features.scales["rdkit2d"]).index("MolWt")
     np.testing.assert_allclose(got[:, place], (weight - weight.mean()) / weight.std(), rtol=1e-5)
+
+
+def test_descriptors_are_those_that_rdkit_computes_one_by_one():
+    from rdkit.Chem import Descriptors
+
+    made = raw()
+    mols = [graph_molecule(made, graph) for graph in range(made.num_graphs)]
+    expected = [[function(mol) for _, function in Descriptors.descList] for mol in mols]
+    np.testing.assert_array_equal(graph_features.descriptors(made), expected)
 
 
 def test_descriptors_are_the_same_by_several_processes_and_computed_once(monkeypatch):

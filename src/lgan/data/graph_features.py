@@ -5,6 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -357,12 +358,12 @@ def _computed(
 
     chunks = [molecules[first : first + CHUNK] for first in range(0, len(molecules), CHUNK)]
     processes = min(torch.get_num_threads(), len(molecules) // MANY) or 1
+    pool = Parallel(processes, return_as="generator")
     tables: list[NDArray[np.float64]] = []
-    with Parallel(processes) as pool:
-        for first in range(0, len(chunks), processes):
-            tables += pool(map(delayed(_descriptors), chunks[first : first + processes]))
-            if progress is not None:
-                progress(len(tables) / len(chunks))
+    for table in pool(map(delayed(_descriptors), chunks)):
+        tables.append(table)
+        if progress is not None:
+            progress(len(tables) / len(chunks))
     return np.concatenate(tables)
 
 
@@ -391,10 +392,12 @@ def _descriptors(molecules: Sequence[bytes]) -> NDArray[np.float64]:
     than `MOST_ATOMS`.
     """
     chem, listed = require("rdkit.Chem"), require("rdkit.Chem.Descriptors").descList
+    # The indices of a molecule, from which four descriptors come, are computed once and not anew.
+    functions = [partial(f, force=0) if name.endswith("EStateIndex") else f for name, f in listed]
     missing = [math.nan] * len(listed)
     with require("rdkit.rdBase").BlockLogs(), np.errstate(all="ignore"):
         each = [
-            missing if mol.GetNumAtoms() > MOST_ATOMS else [_descriptor(f, mol) for _, f in listed]
+            missing if mol.GetNumAtoms() > MOST_ATOMS else [_descriptor(f, mol) for f in functions]
             for mol in map(chem.Mol, molecules)
         ]
     return np.where(np.isfinite(each), each, np.nan)
