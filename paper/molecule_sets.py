@@ -14,7 +14,7 @@ from torch import Tensor
 
 from lgan.data import Encoder, GraphFeatures, RawGraphs, load_raw
 from lgan.data.cache import load_tensors, save_tensors
-from lgan.data.graph_features import morgan
+from lgan.data.descriptors import morgan
 from lgan.data.load import with_target
 from lgan.data.split_words import scaffolds
 from lgan.graph import GraphUnion

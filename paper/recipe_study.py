@@ -27,7 +27,8 @@ from benchmarks.record import json_lines
 from lgan._version import __version__
 from lgan.data import Encoder, load_raw
 from lgan.data.cache import load_tensors, save_tensors
-from lgan.data.graph_features import BITS, COMPUTED
+from lgan.data.descriptors import BITS
+from lgan.data.graph_features import COMPUTED
 from lgan.data.raw import RawGraphs
 from lgan.data.split_words import Split
 from lgan.graph import GraphUnion

@@ -6,7 +6,6 @@ import torch
 
 import lgan
 from lgan.data import Encoder, GraphFeatures, graph_features, load_raw
-from lgan.data.molecule_graphs import graph_molecule
 
 pytest.importorskip("rdkit", reason="fingerprints and descriptors need rdkit")
 SMILES = ["CCO", "CCN", "c1ccccc1", "CC(=O)O"]
@@ -62,47 +61,6 @@ def test_fingerprints_and_descriptors_are_those_of_rdkit():
     np.testing.assert_allclose(got[:, place], (weight - weight.mean()) / weight.std(), rtol=1e-5)
 
 
-def test_descriptors_are_those_that_rdkit_computes_one_by_one():
-    from rdkit.Chem import Descriptors
-
-    made = raw()
-    mols = [graph_molecule(made, graph) for graph in range(made.num_graphs)]
-    expected = [[function(mol) for _, function in Descriptors.descList] for mol in mols]
-    np.testing.assert_array_equal(graph_features.descriptors(made), expected)
-
-
-def test_descriptors_are_the_same_by_several_processes_and_computed_once(monkeypatch):
-    made = raw()
-    monkeypatch.setattr(graph_features, "_KNOWN", {})
-    alone = graph_features.descriptors(made)
-    monkeypatch.setattr(graph_features, "_KNOWN", {})
-    monkeypatch.setattr(graph_features, "CHUNK", 1)
-    monkeypatch.setattr(graph_features, "MANY", 1)
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
-    np.testing.assert_array_equal(graph_features.descriptors(made), alone)
-    monkeypatch.setattr(graph_features, "_descriptors", None)
-    monkeypatch.setattr(graph_features, "MOST_KNOWN", 2)
-    np.testing.assert_array_equal(graph_features.descriptors(made), alone)
-    assert len(graph_features._KNOWN) == 2
-
-
-def test_descriptors_come_from_their_file_in_later_runs(monkeypatch, tmp_path):
-    made = raw()
-    monkeypatch.setattr(graph_features, "_KNOWN", {})
-    first = graph_features.descriptors(made, cache=tmp_path)
-    [file] = tmp_path.glob("*.safetensors")
-    monkeypatch.setattr(graph_features, "_KNOWN", {})
-    with monkeypatch.context() as without:
-        without.setattr(graph_features, "_descriptors", None)
-        np.testing.assert_array_equal(graph_features.descriptors(made, cache=tmp_path), first)
-    monkeypatch.setattr(graph_features, "_KNOWN", {})
-    other = graph_features.descriptors(load_raw(SMILES[:2]), cache=tmp_path)
-    np.testing.assert_array_equal(other, first[:2])
-    files = set(tmp_path.glob("*.safetensors"))
-    assert file in files
-    assert len(files) == 2
-
-
 def test_json_brings_back_the_same_features():
     made = raw(pH=[2, 4, None, 6], solvent=["a", "b", "a", "b"])
     encoder = Encoder.fit(made, graph_features=("morgan", "pH", "solvent", "rdkit2d"))
@@ -138,21 +96,6 @@ def test_auto_stands_alone_and_is_no_column():
     named = load_raw(SMILES, targets={"auto": [1.0, 2.0, 3.0, 4.5]})
     assert Encoder.fit(named, graph_features=("auto",)).graphs is not None
     assert graph_features.source_columns(("morgan", "auto", "pH")) == ("pH",)
-
-
-def test_a_molecule_with_more_atoms_than_most_has_no_descriptors(monkeypatch):
-    monkeypatch.setattr(graph_features, "MOST_ATOMS", 5)
-    found = graph_features.descriptors(load_raw(["CCCCC[Si]", "CCC[Si]C"]))
-    assert np.isnan(found[0]).all()
-    assert np.isfinite(found[1]).sum() > 100
-
-
-def test_the_fraction_of_descriptors_that_is_computed_is_told(monkeypatch):
-    monkeypatch.setattr(graph_features, "CHUNK", 2)
-    monkeypatch.setattr(graph_features, "_KNOWN", {})
-    told = []
-    GraphFeatures.fit(raw(), ("rdkit2d",), told.append)
-    assert told == [0.5, 1.0]
 
 
 def test_a_target_is_no_feature():

@@ -1,11 +1,8 @@
 """Features of whole graphs: fingerprints, descriptors of molecules, columns of the source."""
 
-import hashlib
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lgan._optional import require
-from lgan.data.cache import cache_key, load_tensors, locked, save_tensors
-from lgan.data.molecule_graphs import graph_molecule
+from lgan.data.descriptors import BITS, descriptor_names, descriptors, morgan
 from lgan.data.raw import RawGraphs
 from lgan.task.cells import TargetColumn, spelled
 
@@ -26,19 +21,9 @@ COMPUTED = {
 }
 # What is decided by the source: all that is computed of molecules, of so many rows at most.
 AUTO, MOST_ROWS = "auto", 20_000
-RADIUS, BITS = 2, 1024
 # Deviations from the mean beyond which a number is cut: some descriptors grow exponentially.
 FARTHEST = 5.0
 Scale = tuple[float, float]
-# Molecules at a time, molecules for every process, and descriptors that are remembered: an encoder
-# is fitted to molecules, then applied to them.
-CHUNK, MANY, MOST_KNOWN = 64, 500, 1 << 16
-# Counts changes of what is computed; files of descriptors hold it in their names.
-VERSION = 1
-# Atoms up to which a molecule has descriptors: some take time by the fourth power of them,
-# eight seconds for 500 and a minute and a half for 1,000.
-MOST_ATOMS = 500
-_KNOWN: dict[bytes, NDArray[np.float64]] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,87 +271,6 @@ def feature_list(text: str | Sequence[str] | None) -> tuple[str, ...]:
     return names
 
 
-def morgan(raw: RawGraphs, *, radius: int = RADIUS, bits: int = BITS) -> NDArray[np.uint8]:
-    """Morgan fingerprints of molecules, one byte a bit ``[G, bits]``."""
-    generator = require("rdkit.Chem.rdFingerprintGenerator")
-    made = generator.GetMorganGenerator(radius=radius, fpSize=bits)
-    rows = np.zeros((raw.num_graphs, bits), dtype=np.uint8)
-    with require("rdkit.rdBase").BlockLogs():  # reading them has told what is wrong
-        for graph in range(raw.num_graphs):
-            rows[graph] = made.GetFingerprintAsNumPy(graph_molecule(raw, graph))
-    return rows
-
-
-def descriptor_names() -> tuple[str, ...]:
-    """The descriptors of RDKit, by its own names."""
-    return tuple(name for name, _ in require("rdkit.Chem.Descriptors").descList)
-
-
-def descriptors(
-    raw: RawGraphs,
-    progress: Callable[[float], None] | None = None,
-    cache: Path | None = None,
-) -> NDArray[np.float64]:
-    """All descriptors of molecules, NaN where one cannot be computed or a molecule has more than
-    500 atoms ``[G, n]``.
-
-    Of many molecules they are computed by as many processes as torch has threads; ``progress`` is
-    called with the fraction done. They are kept in the folder ``cache``, where one is given.
-    """
-    with require("rdkit.rdBase").BlockLogs():
-        molecules = [graph_molecule(raw, graph).ToBinary() for graph in range(raw.num_graphs)]
-    known = {molecule: _KNOWN.get(molecule) for molecule in molecules}
-    new = [molecule for molecule, row in known.items() if row is None]
-    if new:
-        table = _computed(new, progress) if cache is None else _cached(new, progress, cache)
-        known.update(zip(new, table, strict=True))
-        _KNOWN.update(zip(new, table, strict=True))
-    for molecule in list(_KNOWN)[:-MOST_KNOWN]:
-        _KNOWN.pop(molecule, None)  # another thread may have dropped it
-    values = np.empty((len(molecules), len(descriptor_names())))
-    for row, molecule in enumerate(molecules):
-        values[row] = known[molecule]
-    return values
-
-
-def _cached(
-    molecules: Sequence[bytes], progress: Callable[[float], None] | None, cache: Path
-) -> NDArray[np.float64]:
-    """The descriptors of molecules from their file, which is made where there is none."""
-    digest = hashlib.sha256()
-    for molecule in molecules:
-        digest.update(len(molecule).to_bytes(8, "little"))
-        digest.update(molecule)
-    made_by = {
-        "molecules": digest.hexdigest(),
-        "rdkit": require("rdkit").__version__,
-        "most_atoms": MOST_ATOMS,
-    }
-    path = Path(cache) / f"{cache_key('descriptors', made_by, str(VERSION))}.safetensors"
-    with locked(path):
-        if not path.is_file():
-            table = torch.from_numpy(_computed(molecules, progress))
-            save_tensors(path, {"descriptors": table}, {})
-        return load_tensors(path)[0]["descriptors"].numpy()
-
-
-def _computed(
-    molecules: Sequence[bytes], progress: Callable[[float], None] | None
-) -> NDArray[np.float64]:
-    """The descriptors of molecules, by several processes where there are many."""
-    from joblib import Parallel, delayed
-
-    chunks = [molecules[first : first + CHUNK] for first in range(0, len(molecules), CHUNK)]
-    processes = min(torch.get_num_threads(), len(molecules) // MANY) or 1
-    pool = Parallel(processes, return_as="generator")
-    tables: list[NDArray[np.float64]] = []
-    for table in pool(map(delayed(_descriptors), chunks)):
-        tables.append(table)
-        if progress is not None:
-            progress(len(tables) / len(chunks))
-    return np.concatenate(tables)
-
-
 def _numbers(values: GraphValues, asked: str, names: Sequence[str]) -> NDArray[np.float64]:
     """Numbers ``[G, n]`` as they are; NaN where one is missing or infinite."""
     if asked != "rdkit2d":
@@ -385,30 +289,6 @@ def _numbers(values: GraphValues, asked: str, names: Sequence[str]) -> NDArray[n
     into, of = np.array(known, dtype=int).reshape(-1, 2).T
     found[:, into] = table[:, of]
     return found
-
-
-def _descriptors(molecules: Sequence[bytes]) -> NDArray[np.float64]:
-    """All descriptors of molecules; NaN where one cannot be computed, all of them for more atoms
-    than `MOST_ATOMS`.
-    """
-    chem, listed = require("rdkit.Chem"), require("rdkit.Chem.Descriptors").descList
-    # The indices of a molecule, from which four descriptors come, are computed once and not anew.
-    functions = [partial(f, force=0) if name.endswith("EStateIndex") else f for name, f in listed]
-    missing = [math.nan] * len(listed)
-    with require("rdkit.rdBase").BlockLogs(), np.errstate(all="ignore"):
-        each = [
-            missing if mol.GetNumAtoms() > MOST_ATOMS else [_descriptor(f, mol) for f in functions]
-            for mol in map(chem.Mol, molecules)
-        ]
-    return np.where(np.isfinite(each), each, np.nan)
-
-
-def _descriptor(function: Any, mol: Any) -> float:
-    """A descriptor; NaN where it fails for a molecule."""
-    try:
-        return float(function(mol))
-    except (TypeError, ValueError, RuntimeError, ZeroDivisionError, OverflowError):
-        return math.nan
 
 
 def _scale(values: NDArray[np.float64]) -> Scale:
