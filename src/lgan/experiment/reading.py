@@ -1,6 +1,6 @@
 """What a user says of a source beyond its name or path."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -65,13 +65,22 @@ class Reading:
             if value != usual and name not in ELSEWHERE
         }
 
-    def raw(self, source: str, progress: Callable[[float], None] | None = None) -> RawGraphs:
-        """The graphs of a source; targets that no task can be made of are refused at once."""
+    def raw(
+        self,
+        source: str,
+        progress: Callable[[float], None] | None = None,
+        *,
+        unread: Sequence[str] = (),
+    ) -> RawGraphs:
+        """The graphs of a source; targets that no task can be made of are refused at once.
+
+        A flaw in what is ``unread``, ``node_features`` or ``edge_features``, costs no row.
+        """
         if is_path(source) and is_table(Path(source)) and self.targets != ():
             self._check_targets(Path(source))
         raw = load_raw(
             source, root=self.root, mirror=self.mirror, seed=self.seed, progress=progress,
-            **self.given,
+            **(dict.fromkeys(unread, ()) | self.given),
         )  # fmt: skip
         self._check_heard(raw, attributes=is_path(source) and is_graph_file(Path(source)))
         return raw
@@ -79,7 +88,7 @@ class Reading:
     def _check_heard(self, raw: RawGraphs, *, attributes: bool) -> None:
         """Refuse what would change nothing: what is said of graphs of another kind."""
         molecules = raw.featuriser is not None
-        for name in (name for name, value in self.given.items() if value != ()):
+        for name in self.given:
             if name in OF_MOLECULES and not molecules:
                 raise ValueError(
                     f"{OF_MOLECULES[name]} how molecules are read, and {raw.name} holds other "

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -289,12 +288,13 @@ def _read(
 ) -> tuple[RawGraphs, Encoder]:
     # Features of whole graphs come from columns that must be read with the others.
     more = [n for n in source_columns(settings.graph_features) if n not in reading.columns]
-    asked: dict[str, Any] = {"columns": (*reading.columns, *more)}
-    if settings.edge_features == "none":  # a flaw in what is not read costs no row
-        asked["edge_features"] = ()
-    if settings.features in STRUCTURAL:
-        asked["node_features"] = ()
-    raw = replace(reading, **asked).raw(source, progress)
+    not_read = {
+        "node_features": settings.features in STRUCTURAL,
+        "edge_features": settings.edge_features == "none",
+    }
+    raw = replace(reading, columns=(*reading.columns, *more)).raw(
+        source, progress, unread=[name for name, said in not_read.items() if said]
+    )
     encoder = fit_encoder(
         raw,
         features=settings.features,
