@@ -117,3 +117,10 @@ def test_gradients_pass_where_values_pass():
 def test_a_rate_outside_its_range_is_refused(rate):
     with pytest.raises(ValueError, match="at least 0 and below 1, got"):
         Dropout(rate)
+
+
+def test_other_words_than_the_loop_reads_are_refused():
+    x, words, rate = torch.ones(2, 3, 4), torch.zeros(2, dtype=torch.int64), torch.full((2,), 0.5)
+    for given in [(words.int(), words, rate), (words, words[:1], rate), (words, words, rate[0])]:
+        with pytest.raises(ValueError, match="must have one shape, the first two int64"):
+            ops.dropout(x, *given)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
@@ -33,6 +33,15 @@ def cache_key(name: str, options: Mapping[str, Any], code: str) -> str:
     content = json.dumps({"name": name, "options": dict(options), "code": code}, sort_keys=True)
     prefix = re.sub(r"[^A-Za-z0-9._-]", "_", name)
     return f"{prefix}-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
+
+
+def digest_of(parts: Iterable[bytes]) -> str:
+    """The digest of parts, which changes where one of them ends too."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:

@@ -1,9 +1,9 @@
 """Fingerprints and descriptors of molecules, computed by RDKit."""
 
-import hashlib
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from lgan._optional import require
-from lgan.data.cache import cache_key, load_tensors, locked, save_tensors
+from lgan.data.cache import cache_key, digest_of, load_tensors, locked, save_tensors
 from lgan.data.molecule_graphs import graph_molecule
 from lgan.data.raw import RawGraphs
 
@@ -75,12 +75,8 @@ def _cached(
     molecules: Sequence[bytes], progress: Callable[[float], None] | None, cache: Path
 ) -> NDArray[np.float64]:
     """The descriptors of molecules from their file, which is made where there is none."""
-    digest = hashlib.sha256()
-    for molecule in molecules:
-        digest.update(len(molecule).to_bytes(8, "little"))
-        digest.update(molecule)
     made_by = {
-        "molecules": digest.hexdigest(),
+        "molecules": digest_of(molecules),
         "rdkit": require("rdkit").__version__,
         "most_atoms": MOST_ATOMS,
     }
@@ -115,7 +111,12 @@ def _descriptors(molecules: Sequence[bytes]) -> NDArray[np.float64]:
     """
     chem, listed = require("rdkit.Chem"), require("rdkit.Chem.Descriptors").descList
     # The indices of a molecule, from which four descriptors come, are computed once and not anew.
-    functions = [partial(f, force=0) if name.endswith("EStateIndex") else f for name, f in listed]
+    functions = [
+        partial(f, force=0)
+        if name.endswith("EStateIndex") and "force" in signature(f).parameters
+        else f
+        for name, f in listed
+    ]
     missing = [math.nan] * len(listed)
     with require("rdkit.rdBase").BlockLogs(), np.errstate(all="ignore"):
         each = [

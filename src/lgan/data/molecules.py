@@ -1,6 +1,5 @@
 """Molecules as graphs: many molecules as one disjoint union, in parallel and from a cache."""
 
-import hashlib
 import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,7 +10,7 @@ import numpy as np
 import torch
 
 from lgan._optional import require
-from lgan.data.cache import cache_key, load_tensors, locked, save_tensors
+from lgan.data.cache import cache_key, digest_of, load_tensors, locked, save_tensors
 from lgan.data.featurise import VERSION, Molecules, joined
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.data.workers import featurised
@@ -109,13 +108,10 @@ def featurise_blocks(
 
 def _key(structures: Sequence[Any], features: MoleculeFeatures) -> str:
     """The name of the cache: of all structures, and of everything that shapes the result."""
-    digest = hashlib.sha256()
-    for structure in structures:
-        raw = structure.ToBinary() if hasattr(structure, "ToBinary") else repr(structure).encode()
-        digest.update(len(raw).to_bytes(8, "little"))
-        digest.update(raw)
     options = {
-        "structures": digest.hexdigest(),
+        "structures": digest_of(
+            s.ToBinary() if hasattr(s, "ToBinary") else repr(s).encode() for s in structures
+        ),
         "hydrogens": features.hydrogens,
         "standardise": features.standardise,
         "rdkit": require("rdkit").__version__,

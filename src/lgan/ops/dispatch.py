@@ -288,9 +288,15 @@ def dropout(x: Tensor, seed: Tensor, passes: Tensor, rate: Tensor, *, first: int
     Shapes:
         ``x``: ``[*, n, F]``, ``seed``, ``passes`` and ``rate``: ``[*]``.
     """
+    words = {seed.dtype, passes.dtype} == {torch.int64}
+    if not (words and seed.shape == passes.shape == rate.shape):
+        raise ValueError(
+            "`seed`, `passes` and `rate` must have one shape, the first two int64, got "
+            f"{[(t.dtype, list(t.shape)) for t in (seed, passes, rate)]}. Give one for each model."
+        )
     stream = torch_any.mixed(seed + torch_any.mixed(passes))
     planes = max(stream.numel(), 1 if x.dim() == 2 else x.size(0))
-    plain = x.dim() in (2, 3) and stream.dim() < 2 and rate.shape == stream.shape
+    plain = x.dim() in (2, 3) and stream.dim() < 2
     shared = {1, planes} >= {stream.numel(), *x.shape[:-2]}
     if not (plain and shared) or backend_of(x) != "numba":
         return torch_any.dropout(x, stream, rate, first)
