@@ -1,5 +1,6 @@
 import json
 
+import networkx as nx
 import numpy as np
 import pytest
 import torch
@@ -85,9 +86,49 @@ def test_auto_takes_what_is_computed_of_molecules_unless_they_are_many(monkeypat
     assert Encoder.fit(unread, graph_features=("auto",)).graphs is None  # whose rows are 5
 
 
-def test_auto_takes_nothing_of_other_graphs():
-    triangles = load_raw("triangles")
-    assert Encoder.fit(triangles, graph_features=("auto",)).graphs is None
+def test_auto_takes_patterns_and_shape_of_graphs_with_labels_that_are_read(monkeypatch):
+    graphs = small_graphs(lambda node: node % 3)
+    read = Encoder.fit(graphs, graph_features=("auto",))
+    assert read.graphs.asked == ("patterns", "shape")
+    assert read.num_graph_features == 1049
+    for how in ("degree", "constant"):
+        assert Encoder.fit(graphs, features=how, graph_features=("auto",)).graphs is None
+    monkeypatch.setattr(graph_features, "MOST_ROWS", 3)
+    assert Encoder.fit(graphs, graph_features=("auto",)).graphs is None
+
+
+@pytest.mark.parametrize("name", ["triangles", "csl"])
+def test_auto_takes_nothing_of_graphs_whose_labels_are_all_one(name):
+    assert Encoder.fit(load_raw(name), graph_features=("auto",)).graphs is None
+
+
+def test_patterns_are_of_the_labels_that_are_read_and_the_same_in_other_vocabularies():
+    graphs, other = small_graphs(lambda node: node % 3), small_graphs(lambda node: node % 3 + 5)
+    read, blind = (
+        Encoder.fit(graphs, edge_features=how, graph_features=("patterns", "shape"))
+        for how in ("all", "none")
+    )
+    both = small_graphs(lambda node: node % 3, bond=lambda u: u % 2)
+    assert torch.equal(blind.encode(both).graph_x, blind.encode(graphs).graph_x)
+    part = graphs.select([1])  # with the vocabulary of the whole
+    alone = small_graphs(lambda node: node % 3, graphs=[1])
+    for one in (part, alone):
+        torch.testing.assert_close(read.encode(one).graph_x, read.encode(graphs).graph_x[1:2])
+    assert not torch.equal(read.encode(other).graph_x, read.encode(graphs).graph_x)
+
+
+def small_graphs(label, bond=lambda u: 0, graphs=(0, 1, 2, 3)):
+    """Cycles and paths of several lengths, whose nodes and edges have labels."""
+    made = []
+    for number in graphs:
+        graph = (nx.cycle_graph if number % 2 else nx.path_graph)(4 + number)
+        nx.set_node_attributes(graph, {u: f"L{label(u)}" for u in graph}, "label")
+        nx.set_edge_attributes(graph, {(u, v): f"B{bond(u)}" for u, v in graph.edges}, "bond")
+        made.append(graph)
+    return load_raw(
+        made, node_features=["label"], edge_features=["bond"],
+        targets={"y": [number % 2 for number in graphs]},
+    )  # fmt: skip
 
 
 def test_auto_stands_alone_and_is_no_column():

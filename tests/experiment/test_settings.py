@@ -18,7 +18,8 @@ def test_the_source_decides_on_features_of_whole_graphs_unless_they_are_given(mo
     assert (none.graph_features, none.described) == ((), {})
     assert settings_for(model, "", **none.flat()).graph_features == ()
     assert settings_for(model, "", recipe="paper").graph_features == ()
-    assert settings_for(model, "MUTAG", recipe="default").graph_features == ()
+    assert settings_for(model, "MUTAG").graph_features == ()
+    assert settings_for(model, "MUTAG", recipe="default").graph_features == ("auto",)
 
 
 def test_models_that_read_no_features_of_whole_graphs_are_asked_for_none():

@@ -70,7 +70,7 @@ def test_two_maps_stand_behind_the_read_out_where_graphs_are_many():
     assert maps("many", LARGER_FROM, settings_for("lgan", "", recipe="paper")) == 1
 
 
-def test_molecules_are_told_by_fingerprints_and_descriptors_too():
+def test_the_source_decides_what_is_told_of_whole_graphs():
     pytest.importorskip("rdkit", reason="molecules need rdkit")
     molecules = load_raw(["CCO", "CCN", "c1ccccc1", "CC(=O)O"] * 3, targets={"y": [0, 1] * 6})
 
@@ -87,7 +87,8 @@ def test_molecules_are_told_by_fingerprints_and_descriptors_too():
     assert read(graph_features="none")[:2] == (None, 0.0)
     reading = {"node_features": ["label"], "targets": {"class": [0, 1] * 6}}
     others = load_raw(graphs(lambda _, node: node % 3), **reading)
-    assert read(others)[:2] == (None, 0.0)
+    assert read(others)[:2] == ("patterns,shape", 0.5)
+    assert read(load_raw("triangles"))[:2] == (None, 0.0)
 
 
 def test_windows_of_shards_take_a_share_of_a_gpu(monkeypatch):

@@ -1,5 +1,8 @@
+from functools import partial
+
 import pytest
 
+from lgan.experiment import settings_for
 from paper import recipe_study as study
 
 pytest.importorskip("rdkit")
@@ -32,7 +35,7 @@ def test_choices_are_measured_once_each(folder):
 
 def test_a_set_that_the_base_solves_is_no_column(monkeypatch):
     monkeypatch.setattr(study, "SUITE", {"solved": ("", ""), "open": ("", "")})
-    monkeypatch.setitem(study.ROUNDS, 2, study.ROUNDS[2]._replace(sets=study.SUITE))
+    monkeypatch.setattr(study, "ROUNDS", (study.ROUNDS[0]._replace(sets=study.SUITE),))
     reached = {"solved": (1.0, 0.5), "open": (0.9, 0.8)}
     rows = [
         {"set": name, "choice": choice, "bagged": value, "members": 2, "metric": "roc-auc",
@@ -43,3 +46,19 @@ def test_a_set_that_the_base_solves_is_no_column(monkeypatch):
     [worth] = study.recipe_grids(rows)
     assert worth.columns == ["choice", "open", "mean"]
     assert worth.rows == [["base", "+0.0", "+0.0"], ["gin", "-100.0", "-100.0"]]
+
+
+def test_the_default_is_measured_with_and_without_what_is_told_of_whole_graphs(
+    monkeypatch, tmp_path
+):
+    monkeypatch.setattr(study, "settings_for", partial(settings_for, epochs=2))
+    monkeypatch.setattr(study, "SUITE", {"IMDB-MULTI": ("csl", "stratified")})
+    monkeypatch.setattr(study, "FOLDS", 3)
+    study.prepare(tmp_path, tmp_path / "sets", ["IMDB-MULTI"])
+    output = tmp_path / "records" / "study.jsonl"
+    for seed in (0, 1):
+        study.run(tmp_path / "sets", output, ["IMDB-MULTI"], list(study.WHOLE), 2, seed)
+    rows = list(study.records(output.parent))
+    told = [row["settings"].get("graph_features") for row in rows]
+    assert told == [None, "patterns,shape"] * 2
+    assert [row["settings"].get("graph_dim") for row in rows] == [None, 1049] * 2

@@ -189,7 +189,7 @@ def show_scores(items: list[GalleryItem]) -> None:
     )
     if any(item.attribution.withheld for item in items):
         told += [
-            "they speak of the structure alone: of the output without fingerprints and the like"
+            "they speak of the structure alone: of the output without what is told of whole graphs"
         ]
     table("Which edges mattered", columns, rows, "\n".join(told))
 

@@ -88,7 +88,7 @@ def read_source(
         )
     tell_source(found)
     if "auto" in settings.graph_features and found.encoder.graphs is not None:
-        note("these are usual for molecules; `none` as graph features leaves them out")
+        note("features of whole graphs are usual here; `none` as graph features leaves them out")
     return found
 
 

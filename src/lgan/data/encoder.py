@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,7 @@ class Encoder:
         targets: Sequence[str] | None = None,
         task: str | None = None,
         other: bool = True,
+        rows: int | None = None,
         progress: Callable[[float], None] | None = None,
         cache: Path | None = None,
     ) -> "Encoder":
@@ -84,12 +85,13 @@ class Encoder:
                 in which degrees from 32 on share a column with those within 6 %, and larger ones
                 than there were count as the largest; or ``constant``.
             edge_features: ``all`` columns of the pairs, ``labels``, ``attributes``, or ``none``.
-            graph_features: Features of whole graphs: ``morgan`` and ``rdkit2d`` of molecules, or
-                columns of the source; ``auto`` for what
+            graph_features: Features of whole graphs: ``morgan`` and ``rdkit2d`` of molecules,
+                ``patterns`` and ``shape`` of any, or columns of the source; ``auto`` for what
                 :func:`lgan.data.graph_features.decided_features` decides.
             targets: The names of the targets; all that the source has unless given.
             task: The kind of task, where the values would suggest another.
             other: Keep a column for values that are not here; the published sets have none.
+            rows: The rows by which ``auto`` decides; all of the source unless given.
             progress: Called with the fraction of the descriptors computed.
             cache: A folder in which descriptors are kept.
         """
@@ -100,19 +102,23 @@ class Encoder:
         nodes, asked = node_columns(raw, features), _task(raw, targets, task)
         told = decided_features(
             graph_features,
+            rows=raw.num_graphs + len(raw.errors) if rows is None else rows,
             molecules=raw.featuriser is not None,
-            rows=raw.num_graphs + len(raw.errors),
+            labelled=features not in STRUCTURAL and any(len(w) > 1 for w in nodes.vocabularies),
         )
         check_not_targets(told, () if asked is None else asked.targets)
-        return Encoder(
+        encoder = Encoder(
             nodes=ColumnEncoder.fit(nodes, other=other),
             pairs=ColumnEncoder.fit(chosen_columns(raw, "edge", edge_features), other=other),
             task=asked,
             featuriser=raw.featuriser,
             directed=raw.direction is not None,
             symmetrise=raw.symmetrised,
-            graphs=GraphFeatures.fit(raw, told, progress, cache) if told else None,
         )
+        if not told:
+            return encoder
+        graphs = GraphFeatures.fit(encoder._with_labels_read(raw), told, progress, cache)
+        return replace(encoder, graphs=graphs)
 
     @property
     def num_features(self) -> int:
@@ -210,7 +216,9 @@ class Encoder:
             task=self.task,
             x_table=table,
             edges=edges,
-            graph_x=None if self.graphs is None else self.graphs.encode(raw),
+            graph_x=None
+            if self.graphs is None
+            else self.graphs.encode(self._with_labels_read(raw)),
         )
 
     def with_degrees(self, x: Tensor, degree: Tensor) -> Tensor:
@@ -294,6 +302,11 @@ class Encoder:
                 f"The edges of {raw.name} must have {wanted}, as those the model was trained on, "
                 f"got {got}. Read the source with `directed={self.directed}`."
             )
+
+    def _with_labels_read(self, raw: RawGraphs) -> RawGraphs:
+        """The same graphs with those labels of nodes and pairs alone that are read."""
+        nodes = self._node_columns(raw).labels(self.nodes.names)
+        return replace(raw, nodes=nodes, pairs=raw.pairs.labels(self.pairs.names))
 
     def _node_columns(self, raw: RawGraphs) -> Columns:
         """The columns of the nodes, with those that come from the graph itself."""

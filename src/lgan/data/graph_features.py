@@ -12,14 +12,22 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lgan.data.descriptors import BITS, descriptor_names, descriptors, morgan
+from lgan.data.patterns import PLACES, SHAPE, patterns, shape
 from lgan.data.raw import RawGraphs
 from lgan.task.cells import TargetColumn, spelled
 
-COMPUTED = {
+OF_MOLECULES = {
     "morgan": "Morgan fingerprint, 1,024 bits of radius 2",
     "rdkit2d": "all descriptors that RDKit computes from the structure",
 }
-# What is decided by the source: all that is computed of molecules, of so many rows at most.
+OF_GRAPHS = {
+    "patterns": "how often subtree patterns of radius 2 occur, in 1,024 places",
+    "shape": "numbers of nodes, edges, degrees, triangles, components and cycles",
+}
+COMPUTED = OF_MOLECULES | OF_GRAPHS
+# Those with a column for every place, which are not scaled.
+PLACES_OF = {"morgan": BITS, "patterns": PLACES}
+# What is decided by the source, of so many rows at most.
 AUTO, MOST_ROWS = "auto", 20_000
 # Deviations from the mean beyond which a number is cut: some descriptors grow exponentially.
 FARTHEST = 5.0
@@ -32,8 +40,9 @@ class GraphValues:
 
     Attributes:
         name: The source.
-        computed: The bits of ``morgan`` ``[G, 1024]``; the descriptors of ``rdkit2d``, by
-            :func:`descriptor_names`, NaN where one is missing ``[G, n]``.
+        computed: The bits of ``morgan`` and the counts of ``patterns`` ``[G, 1024]``; the numbers
+            of ``rdkit2d`` and ``shape``, by :func:`_number_names`, NaN where one is missing
+            ``[G, n]``.
         columns: The cells of columns, one per graph.
     """
 
@@ -52,6 +61,8 @@ class GraphValues:
         compute: dict[str, Callable[[], NDArray[Any]]] = {
             "morgan": lambda: morgan(raw),
             "rdkit2d": lambda: descriptors(raw, progress, cache),
+            "patterns": lambda: patterns(raw),
+            "shape": lambda: shape(raw),
         }
         return GraphValues(
             raw.name,
@@ -84,10 +95,11 @@ class GraphFeatures:
 
     Numbers have mean 0 and deviation 1 over the graphs it was fitted on, and are cut at five
     deviations; a missing one is the mean. Words are one-hot, and nothing where they are missing or
-    were not there. Fingerprints stay 0 and 1.
+    were not there. Fingerprints stay 0 and 1; of patterns there is the logarithm of their number,
+    plus 1.
 
     Attributes:
-        asked: ``morgan``, ``rdkit2d`` or names of columns, in order.
+        asked: Names of :data:`COMPUTED` or of columns, in order.
         scales: For what is asked and consists of numbers: mean and deviation by their names.
         words: For columns of words their values.
 
@@ -120,13 +132,13 @@ class GraphFeatures:
         scales: dict[str, dict[str, Scale]] = {}
         words: dict[str, tuple[str, ...]] = {}
         for name in asked:
-            if name == "rdkit2d":
+            if name in COMPUTED and name not in PLACES_OF:
                 tables = [part.computed[name].T for part in parts]
                 scales[name] = {
                     own: _scale(np.concatenate([table[i] for table in tables]))
-                    for i, own in enumerate(descriptor_names())
+                    for i, own in enumerate(_number_names(name))
                 }
-            elif name != "morgan":
+            elif name not in COMPUTED:
                 columns = [part.column(name) for part in parts]
                 column = TargetColumn(
                     name,
@@ -148,7 +160,7 @@ class GraphFeatures:
     def width(self) -> int:
         """Numbers of a graph."""
         return sum(
-            BITS if name == "morgan" else len(self.words.get(name) or self.scales[name])
+            PLACES_OF.get(name) or len(self.words.get(name) or self.scales[name])
             for name in self.asked
         )
 
@@ -160,8 +172,9 @@ class GraphFeatures:
         """The features of every graph of which these are the values ``[G, d]``."""
         parts = []
         for name in self.asked:
-            if name == "morgan":
-                parts.append(values.computed[name].astype(np.float32))
+            if name in PLACES_OF:
+                counts = values.computed[name].astype(np.float32)
+                parts.append(np.log1p(counts) if name == "patterns" else counts)
             elif name in self.words:
                 texts = values.column(name).texts
                 parts.append(np.array([[t == word for word in self.words[name]] for t in texts],
@@ -211,8 +224,8 @@ class GraphFeatures:
                 },
                 {str(name): tuple(map(str, own)) for name, own in plain["words"].items()},
             )
-            told = {*made.scales, *made.words, "morgan"}
-            right = bool(made.asked) and set(made.asked) | {"morgan"} == told
+            told = {*made.scales, *made.words, *PLACES_OF}
+            right = bool(made.asked) and {*made.asked, *PLACES_OF} == told
         except (TypeError, KeyError, ValueError, AttributeError):
             right = False
         if not right:
@@ -223,25 +236,42 @@ class GraphFeatures:
         return made
 
 
-def decided_features(asked: Sequence[str], *, molecules: bool, rows: int) -> tuple[str, ...]:
+def decided_features(
+    asked: Sequence[str], *, rows: int, molecules: bool = False, labelled: bool = False
+) -> tuple[str, ...]:
     """What is asked of a source, where that may be ``auto``: fingerprints and descriptors of
-    molecules, but of large tables, where they take longer than they help, and of other graphs
-    nothing.
+    molecules, patterns and shape of other graphs whose nodes have labels; nothing of graphs
+    without, which these do not help, nor of many, where they take longer than they help.
 
     Args:
         asked: Names of features, or ``auto`` alone.
-        molecules: Whether the source holds molecules.
-        rows: Its rows, readable or not.
+        rows: Rows of the source, readable or not.
+        molecules: Whether it holds molecules.
+        labelled: Whether nodes of its graphs have labels that are read.
 
     Example:
-        >>> decided_features(("auto",), molecules=True, rows=100)
+        >>> decided_features(("auto",), rows=100, molecules=True, labelled=True)
         ('morgan', 'rdkit2d')
-        >>> decided_features(("auto",), molecules=False, rows=100)
+        >>> decided_features(("auto",), rows=100)
         ()
     """
     if AUTO not in asked:
         return tuple(asked)
-    return tuple(COMPUTED) if molecules and rows < MOST_ROWS else ()
+    if rows >= MOST_ROWS or not (molecules or labelled):
+        return ()
+    return tuple(OF_MOLECULES if molecules else OF_GRAPHS)
+
+
+def decided_by_width(columns: int) -> tuple[str, ...]:
+    """What ``auto`` became, where so many columns came of it.
+
+    Example:
+        >>> decided_by_width(0)
+        ()
+    """
+    if not columns:
+        return ()
+    return tuple(OF_GRAPHS if columns == PLACES + len(SHAPE) else OF_MOLECULES)
 
 
 def source_columns(asked: Sequence[str]) -> tuple[str, ...]:
@@ -273,7 +303,7 @@ def feature_list(text: str | Sequence[str] | None) -> tuple[str, ...]:
 
 def _numbers(values: GraphValues, asked: str, names: Sequence[str]) -> NDArray[np.float64]:
     """Numbers ``[G, n]`` as they are; NaN where one is missing or infinite."""
-    if asked != "rdkit2d":
+    if asked not in COMPUTED:
         column = values.column(asked)
         text = column.first_text()
         if text is not None:
@@ -282,13 +312,18 @@ def _numbers(values: GraphValues, asked: str, names: Sequence[str]) -> NDArray[n
                 f"trained, got {text!r}. Correct it, or leave its cells empty."
             )
         return column.numbers[:, None]
-    place = {name: i for i, name in enumerate(descriptor_names())}
+    place = {name: i for i, name in enumerate(_number_names(asked))}
     table = values.computed[asked]
     found = np.full((len(table), len(names)), np.nan)
     known = [(i, place[name]) for i, name in enumerate(names) if name in place]
     into, of = np.array(known, dtype=int).reshape(-1, 2).T
     found[:, into] = table[:, of]
     return found
+
+
+def _number_names(asked: str) -> tuple[str, ...]:
+    """The numbers of a feature that is computed."""
+    return SHAPE if asked == "shape" else descriptor_names()
 
 
 def _scale(values: NDArray[np.float64]) -> Scale:

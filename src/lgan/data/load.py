@@ -88,9 +88,10 @@ def load(
             for the sets of the published tables. A model that reads them is built with
             ``edge_dim=union.num_edge_features``. A list names attributes of networkx graphs.
         graph_features: Features of whole graphs: ``morgan`` (fingerprints), ``rdkit2d``
-            (descriptors), names of columns of the source; several with commas between them; or
-            ``auto``, both of molecules unless they are many. A model that reads them is built with
-            ``graph_dim=union.num_graph_features``.
+            (descriptors), ``patterns`` and ``shape`` of any graphs, names of columns of the
+            source; several with commas between them; or ``auto``, the first two of molecules and
+            the others of graphs with labels, unless they are many. A model that reads them is
+            built with ``graph_dim=union.num_graph_features``.
         root: Folder for downloads and caches.
         mirror: Folder or address that holds ``NAME.zip``; by default the environment variable
             ``LGAN_MIRROR``, or else the official addresses.
@@ -237,6 +238,7 @@ def fit_encoder(
     graph_features: Sequence[str] = (),
     targets: Sequence[str] | None = None,
     task: str | None = None,
+    rows: int | None = None,
     progress: Callable[[float], None] | None = None,
     root: str | Path | None = None,
 ) -> Encoder:
@@ -258,6 +260,7 @@ def fit_encoder(
         targets=targets,
         task=task,
         other=raw.name not in DATASETS,
+        rows=rows,
         progress=progress,
         cache=None if root is None else Path(root) / FOLDER,
     )

@@ -169,7 +169,7 @@ def _plan(source: Path, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:
             "separator": table.separator,
             "structures": structures,
             "columns": kept,
-            "graph_features": decided_features(asked["graph_features"], molecules=True, rows=rows),
+            "graph_features": decided_features(asked["graph_features"], rows=rows, molecules=True),
             "task": task.to_json(),
             "rows": rows,
             "rows_per_shard": -(-rows // shards),

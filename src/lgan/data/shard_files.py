@@ -36,7 +36,7 @@ MANIFEST = "manifest.json"
 PER_GRAPH = ("graph_rows", "graph_keys", "graph_work", "smiles")
 # What it holds of every molecule that was read, also of those without a target: values of features
 # of whole graphs, cells of columns as JSON; and the place of every graph among these molecules.
-PER_MOLECULE = ("value_morgan", "value_rdkit2d", "cells", "graph_places")
+PER_MOLECULE = (*(f"value_{name}" for name in COMPUTED), "cells", "graph_places")
 
 
 @dataclass(frozen=True)
@@ -224,8 +224,8 @@ def save_shard(
         own |= {"graph_places": places, "cells": _stored(json.dumps(texts))}
     if "morgan" in values.computed:
         own["value_morgan"] = torch.from_numpy(np.packbits(values.computed["morgan"], axis=1))
-    if "rdkit2d" in values.computed:  # a descriptor in a piece: they are scaled one by one
-        own["value_rdkit2d"] = torch.from_numpy(values.computed["rdkit2d"].T.copy())
+    for name in {*values.computed} - {"morgan"}:  # a column in a piece: they are scaled one by one
+        own[f"value_{name}"] = torch.from_numpy(values.computed[name].T.copy())
     save_tensors(path, {**union.tensors(), **own}, {})
 
 
@@ -237,10 +237,8 @@ def _values(
         if needed not in tensors:
             raise ValueError(f"A shard of {name} without `{needed}`, which {MANIFEST} names")
     found: dict[str, NDArray[Any]] = {each: tensors[f"value_{each}"].numpy() for each in computed}
-    if "morgan" in found:
-        found["morgan"] = np.unpackbits(found["morgan"], axis=1)
-    if "rdkit2d" in found:
-        found["rdkit2d"] = found["rdkit2d"].T
+    for each in computed:
+        found[each] = np.unpackbits(found[each], axis=1) if each == "morgan" else found[each].T
     cells = json.loads(tensors["cells"].numpy().tobytes().decode())
     places = tensors["graph_places"]
     check_integers("graph_places", places, (None,), remedy="")

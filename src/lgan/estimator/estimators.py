@@ -61,9 +61,9 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         epochs: Epochs at most, see `TrainConfig.patience`; as the recipe says unless given.
         metric: What the epoch is chosen by; that of the task unless given.
         graph_features: Features of whole graphs behind the read-out, with commas between them:
-            ``morgan``, ``rdkit2d``, or columns of the tables that are passed as ``X``; ``"none"``
-            for none. By the recipe ``default`` the first two where ``X`` holds molecules, fewer
-            than 20,000.
+            ``morgan``, ``rdkit2d``, ``patterns``, ``shape``, or columns of the tables that are
+            passed as ``X``; ``"none"`` for none. By the recipe ``default`` the first two where
+            ``X`` holds molecules, the others where it holds graphs with labels, fewer than 20,000.
         options: Further settings by name, see :func:`lgan.experiment.settings_for`.
         random_state: Seed of folds, weights and batches.
         device: Where to train and predict: ``"auto"``, ``"cpu"`` or ``"cuda"``.

@@ -5,7 +5,8 @@
 all sets, not on one. ``paper`` is the protocol of the published tables: that of Xu et al., with
 settings that were searched on the registered sets.
 
-Of molecules the recipe ``default`` reads fingerprints and descriptors too, unless they are many
+Of molecules the recipe ``default`` reads fingerprints and descriptors too, of other graphs with
+labels their subtree patterns and shape, unless they are many
 (:func:`lgan.data.graph_features.decided_features`).
 Where nodes tell no more than their degree, structure is all there is to learn from: the recipe
 ``default`` then has the options of :data:`UNLABELLED` too. Others have those of :data:`LARGER` from

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from lgan.data import RawGraphs, node_features
-from lgan.data.graph_features import AUTO, COMPUTED
+from lgan.data.graph_features import AUTO, decided_by_width
 from lgan.data.sharded_union import Graphs
 from lgan.experiment.recipes import LARGER_FROM
 from lgan.experiment.settings import Settings
@@ -104,7 +104,7 @@ def with_data_options(settings: Settings, union: Graphs, *, graphs: int | None =
         options |= settings.larger
     told = settings.graph_features
     if told == (AUTO,):
-        told = tuple(COMPUTED) if union.num_graph_features else ()
+        told = decided_by_width(union.num_graph_features)
         options |= settings.described if told else {}
     settings = replace(
         settings,

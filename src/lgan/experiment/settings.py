@@ -135,8 +135,8 @@ def settings_for(model: str, dataset: str, *, recipe: str | None = None, **given
     if "+" in usual.get("readout", "") and not several:
         usual["readout"] = "sum"
     asked = usual.pop("graph_features", None)
-    if about is not None or not reads_graphs(spec):
-        asked = None  # registered sets hold no molecules that could be read again
+    if not reads_graphs(spec):
+        asked = None
     told = feature_list(given.get("graph_features", asked))
     if told == (AUTO,) and not reads_graphs(spec):
         told = ()

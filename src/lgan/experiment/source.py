@@ -9,7 +9,7 @@ from torch import Tensor
 from lgan.catalogue import DATASETS
 from lgan.data import Encoder, RawGraphs, Shards, feature_names, fit_encoder
 from lgan.data.encoder import STRUCTURAL
-from lgan.data.graph_features import decided_features, source_columns
+from lgan.data.graph_features import source_columns
 from lgan.data.graph_keys import graph_keys
 from lgan.data.load import UnionOptions, cached_union, encoded, with_target
 from lgan.data.sharded_union import Graphs, ShardedUnion
@@ -116,12 +116,9 @@ class ReadSource:
             raw,
             features=settings.features,
             edge_features=settings.edge_features,
-            graph_features=decided_features(
-                settings.graph_features,
-                molecules=raw.featuriser is not None,
-                rows=raw.num_graphs + len(raw.errors) if trained is None else trained,
-            ),
+            graph_features=settings.graph_features,
             task=task,
+            rows=trained,
         )
         labelled = with_target(raw, encoder.task)
         union = encoded(labelled, encoder, _union_options(settings))

@@ -203,7 +203,7 @@ def _mistakes(predictor: Predictor, source: ReadSource, known: OutOfFold, graphs
     several = predictor.checkpoint.members > 1
     now = ", all members together, most of which were trained on these graphs" if several else ""
     alone = any(item.attribution.withheld for item in items.values())
-    told = " by the structure alone, without fingerprints and descriptors" if alone else ""
+    told = " by the structure alone, without what is told of whole graphs" if alone else ""
     colours = f" Colours explain what the model says now{told}{now}; one scale holds for all."
     return (
         '<p class="soft">Predictions are those out of fold.'

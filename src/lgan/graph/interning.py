@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Colours = NDArray[np.integer[Any]]
+Words = NDArray[np.uint64]
 
 _NOTHING = np.empty(0, np.int64)
 
@@ -115,3 +116,14 @@ def intern_hashed(
         if agree(ids, order):
             return ids
     raise RuntimeError("Different signatures have the same 64-bit hash, which chance does not do.")
+
+
+def mixed(word: Words) -> Words:
+    """Words of 64 bits that depend on every bit of the given ones: the finaliser of SplitMix64.
+
+    Features of saved models are told by it, so it never changes.
+    """
+    word = word + np.uint64(0x9E3779B97F4A7C15)
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from lgan.graph import Cells, GraphUnion, Lift
 from lgan.graph.cells import NODES
+from lgan.graph.interning import Words, mixed
 from lgan.zoo.incidences import refuse_merged_twins
 
 FAMILY = "receptive fields"
@@ -20,8 +21,6 @@ LIMIT = 1 << 30
 PIECE = 1 << 16
 # The second convolution reads ten fields.
 LEAST = 10
-
-Words = NDArray[np.uint64]
 
 
 def mean_size(union: GraphUnion, options: Mapping[str, Any]) -> dict[str, int]:
@@ -138,13 +137,13 @@ def node_order(neighbours: csr_array, category: NDArray[np.int64] | None) -> NDA
         category: Category of every node ``[N]``, where there are any.
     """
     degree = np.diff(neighbours.indptr).astype(np.uint64)
-    start = _mixed(degree)
+    start = mixed(degree)
     colour = _ranked(-degree.astype(np.int64), start)
     colour = _refined(neighbours, colour, start)
     if category is None:
         return colour
     label = category.astype(np.uint64)
-    return _refined(neighbours, _ranked(colour, label), _mixed(start + _mixed(label)))
+    return _refined(neighbours, _ranked(colour, label), mixed(start + mixed(label)))
 
 
 def _refined(neighbours: csr_array, colour: NDArray[np.int64], word: Words) -> NDArray[np.int64]:
@@ -156,7 +155,7 @@ def _refined(neighbours: csr_array, colour: NDArray[np.int64], word: Words) -> N
     number = -1
     while number < (number := np.unique(word).size):
         colour = _ranked(colour, word)
-        word = _mixed(word + neighbours @ _mixed(word))
+        word = mixed(word + neighbours @ mixed(word))
     return colour
 
 
@@ -168,11 +167,3 @@ def _ranked(first: NDArray[np.int64], second: Words) -> NDArray[np.int64]:
     rank = np.empty(order.size, np.int64)
     rank[order] = np.cumsum(step)
     return rank
-
-
-def _mixed(word: Words) -> Words:
-    """The finaliser of SplitMix64."""
-    word = word + np.uint64(0x9E3779B97F4A7C15)
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return word ^ (word >> np.uint64(31))
