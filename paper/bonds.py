@@ -17,8 +17,8 @@ ROWS = {
     "lgan-res + rings": "lgan-res + rings",
     "gin": "GINE",
     "wl": "wl with edge labels",
-    "lgan (default recipe)": "lgan (default recipe)",
-    "gin (default recipe)": "GINE (default recipe)",
+    "lgan (default recipe, graphs alone)": "lgan (default recipe, graphs alone)",
+    "gin (default recipe, graphs alone)": "GINE (default recipe, graphs alone)",
 }
 
 

@@ -64,6 +64,7 @@ CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
     "edge states": ("lgan+edge-states", {}),
     "gine": ("gine", {}),
     "fingerprints and descriptors, withheld": (TOLD, {}),
+    "fingerprints and descriptors, withheld, twice the epochs": (TOLD, {"longer": 2.0}),
     "descriptors": ("lgan+rdkit2d", {}),
     "descriptors learned": ("lgan+learned", {}),
     "descriptors learned, as much": ("lgan+learned-1", {}),

@@ -7,14 +7,14 @@
 `prepare` needs RDKit and writes every set of the suite, encoded as a user's own data would be, with
 its folds; `run` trains what is not in the records yet. The first round compared choices with a
 base, two members each; the second compares changes of the recipe with it, four members each. The
-third is in `paper.molecule_choices`.
+third is in `paper.molecule_choices`. The fourth asks what to tell of whole graphs.
 """
 
 import argparse
 import csv
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -25,12 +25,14 @@ import torch
 
 from benchmarks.record import json_lines
 from lgan._version import __version__
-from lgan.data import Encoder, load_raw
+from lgan.data import Encoder, load_raw, stratified_folds
 from lgan.data.cache import load_tensors, save_tensors
 from lgan.data.descriptors import BITS
-from lgan.data.graph_features import COMPUTED
+from lgan.data.graph_features import OF_GRAPHS, OF_MOLECULES
 from lgan.data.raw import RawGraphs
 from lgan.data.split_words import Split
+from lgan.experiment import settings_for
+from lgan.experiment.run import variant
 from lgan.graph import GraphUnion
 from lgan.nn import LGAN
 from lgan.task import Task
@@ -153,23 +155,30 @@ TOLD: dict[str, dict[str, Any]] = {
     "fingerprints": {"told": ("morgan",)},
     "fingerprints, dropped": {"told": ("morgan",), "graph_dropout": 0.5},
     "descriptors, dropped": {"told": ("rdkit2d",), "graph_dropout": 0.5},
-    "both, dropped": {"told": tuple(COMPUTED), "graph_dropout": 0.5},
+    "both, dropped": {"told": tuple(OF_MOLECULES), "graph_dropout": 0.5},
 }
 _NOW = "two maps behind, batches of 64"
 CHANGES |= {f"{_NOW}, {name}": {**CHANGES[_NOW], **told} for name, told in TOLD.items()}
 CHOICES |= {f"recipe, {name}": {**CHOICES["recipe"], **change} for name, change in CHANGES.items()}
+_ALONE = {"graph_features": "none"}
+# The default as it is, all epochs, with and without what is told of whole graphs.
+WHOLE = {"graphs alone": False, "patterns and shape": True}
+GRAPHS = ("MUTAG", "PTC_MR", "Mutagenicity", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI")
 
 
 class Round(NamedTuple):
     """A part of the study.
 
     Attributes:
+        members: Models of an ensemble: of each outer fold, which hold another fold out to choose
+            the epoch.
         base: What its choices are compared with.
         sets: The columns of its table.
         choices: The rows.
         how: How a cell was measured.
     """
 
+    members: int
     base: str
     sets: Iterable[str]
     choices: Iterable[str]
@@ -177,18 +186,19 @@ class Round(NamedTuple):
 
 
 _BAGGED = "{folds} outer folds, {members} members each, rule `bagged`"
-# By the members of each outer fold, which hold another fold out to choose the epoch.
-ROUNDS = {
-    2: Round("base", SUITE, CHOICES, _BAGGED.format(folds=FOLDS, members=2)),
-    4: Round("recipe", SUITE, CHOICES, _BAGGED.format(folds=FOLDS, members=4)),
-    molecule_choices.MEMBERS: Round(
+ROUNDS = (
+    Round(2, "base", SUITE, CHOICES, _BAGGED.format(folds=FOLDS, members=2)),
+    Round(4, "recipe", SUITE, CHOICES, _BAGGED.format(folds=FOLDS, members=4)),
+    Round(
+        molecule_choices.MEMBERS,
         "default before",
         molecule_choices.SPLITS,
         molecule_choices.CHOICES,
         f"{molecule_choices.MEMBERS} members trained on the training part of each split and "
         "judged on its validation part",
     ),
-}
+    Round(4, "graphs alone", GRAPHS, WHOLE, _BAGGED.format(folds=FOLDS, members=4)),
+)
 
 
 def prepare(molecules: Path, folder: Path, sets: list[str]) -> None:
@@ -203,8 +213,8 @@ def prepare(molecules: Path, folder: Path, sets: list[str]) -> None:
             own = path.exists()
             raw = load_raw(path if own else source, targets="all" if own else None)
         # Descriptors tell what `properties` asks for.
-        told = tuple(COMPUTED) if raw.featuriser and name != "properties" else ()
-        encoder = Encoder.fit(raw, graph_features=told)
+        told = () if name == "properties" else OF_MOLECULES if raw.featuriser else OF_GRAPHS
+        encoder = Encoder.fit(raw, graph_features=tuple(told))
         assert encoder.task is not None
         fold = Split.parse(split).folds(raw, encoder.task, FOLDS, 0)
         for code in CODES:
@@ -268,10 +278,14 @@ def records(folder: Path = RECORDS) -> Iterator[dict[str, Any]]:
 def _measure(
     folder: Path, name: str, choice: str, members: int, seed: int, place: torch.device
 ) -> dict[str, Any] | None:
-    change = {**CHOICES[choice]}
+    change = {**CHOICES.get(choice, {})}
     plain = change.pop("model", "lgan") == "gin"
     settings = {**NETWORK, **TRAINING, **change}
     code, told = settings["pair_code"], settings.pop("told", ())
+    whole = WHOLE.get(choice)
+    if whole is not None:
+        code = "full" if name in DENSE else "none"
+        told = tuple(OF_GRAPHS) if whole else ()
     path = folder / _file(name, "plain" if plain else code)
     if not path.exists():
         return None
@@ -280,7 +294,8 @@ def _measure(
     if told and features is None:
         return None
     if told and features is not None:
-        parts = dict(zip(COMPUTED, features.split([BITS, features.size(1) - BITS], 1), strict=True))
+        kinds = OF_GRAPHS if told[0] in OF_GRAPHS else OF_MOLECULES
+        parts = dict(zip(kinds, features.split([BITS, features.size(1) - BITS], 1), strict=True))
         tensors["graph_x"] = torch.cat([parts[kind] for kind in told], 1)
     task = Task.from_json(json.loads(about["task"]))
     union = GraphUnion.from_tensors(tensors, name, task).to(place)
@@ -293,11 +308,18 @@ def _measure(
     if plain:
         network = {k: v for k, v in network.items()
                    if k in ("num_layers", "norm", "readout", "dropout", "edge_dim")}  # fmt: skip
-    build = partial(GIN if plain else LGAN, union.num_features, hidden, task.num_outputs, **network)
+    sizes = (union.num_features, hidden, task.num_outputs)
+    build: Callable[[], torch.nn.Module] = partial(GIN if plain else LGAN, *sizes, **network)
+    config = TrainConfig(**training, iterations=0, seed=seed)
+    if whole is not None:
+        asked = settings_for("lgan", "", seed=seed, patience=0, **({} if whole else _ALONE))
+        present = variant(asked, union)
+        build, config, settings = present.factory, present.config, present.about
+        if seed:  # draws other folds too
+            fold = stratified_folds(union.y.cpu(), FOLDS, seed)
     begin = time.perf_counter()
     result = cross_validate(
-        build, union, folds=fold, config=TrainConfig(**training, iterations=0, seed=seed),
-        bagged=members, metric=task.default_metric.name,
+        build, union, folds=fold, config=config, bagged=members, metric=task.default_metric.name,
     )  # fmt: skip
     bagged, fair = result.selected("bagged"), result.selected("fair")
     return {
@@ -338,12 +360,12 @@ def main() -> None:
 def recipe_grids(rows: list[dict[str, Any]]) -> list[Grid]:
     """Of every round: what every choice is worth on every set, and what leaving one set out would
     have chosen."""
-    return [grid for members in ROUNDS for grid in _round(rows, members)]
+    return [grid for one in ROUNDS for grid in _round(rows, one)]
 
 
-def _round(rows: list[dict[str, Any]], members: int) -> list[Grid]:
-    rows = [row for row in rows if row["members"] == members]
-    base, columns, choices, how = ROUNDS[members]
+def _round(rows: list[dict[str, Any]], one: Round) -> list[Grid]:
+    members, base, columns, choices, how = one
+    rows = [row for row in rows if row["members"] == members and row["choice"] in choices]
     metric = {row["set"]: row["metric"] for row in rows}
     values: dict[tuple[str, str], list[float]] = {}
     for row in rows:

@@ -9,7 +9,9 @@ from statistics import fmean
 from typing import Any
 
 from lgan.data import DATASETS
+from lgan.data.encoder import STRUCTURAL
 from lgan.experiment import UNLABELLED, default_options, settings_for
+from lgan.experiment.settings import reads_graphs
 from lgan.train import TrainConfig
 from lgan.zoo import MODELS, KernelSpec, NetworkSpec
 
@@ -62,7 +64,9 @@ class Run:
     @property
     def row(self) -> str:
         """The row of the table it belongs to."""
-        return row_name(self.model, self.settings)
+        about = DATASETS.get(self.dataset)
+        told = about is not None and about.features not in STRUCTURAL
+        return row_name(self.model, self.settings, labelled=told)
 
     @property
     def published_folds(self) -> bool:
@@ -85,20 +89,27 @@ class Run:
         return str(self.environment.get("time", ""))
 
 
-def row_name(model: str, settings: dict[str, Any]) -> str:
+def row_name(model: str, settings: dict[str, Any], *, labelled: bool = False) -> str:
     """A model with a pair code is a row of its own, unless codes are what the model is about; so is
-    one that was trained by another recipe than the tables'.
+    one that was trained by another recipe than the tables', and by that without what it tells of
+    whole graphs whose nodes are ``labelled``.
 
     Example:
         >>> row_name("lgan", {"pair_code": "full"}), row_name("lgan-code", {"pair_code": "full"})
         ('lgan + full', 'lgan-code')
+        >>> row_name("gin", {"recipe": "default"}, labelled=True)
+        'gin (default recipe, graphs alone)'
     """
     code = settings.get("pair_code") or "none"
     coded = model in MODELS and "pair_code" in MODELS[model].defaults
     recipe = settings.get("recipe", "paper")
     coded |= recipe == "default" and code == UNLABELLED["pair_code"]
     name = model if code == "none" or coded else f"{model} + {code}"
-    return name if recipe == "paper" else f"{name} ({recipe} recipe)"
+    if recipe == "paper":
+        return name
+    usual = labelled and model in MODELS and reads_graphs(MODELS[model])
+    alone = usual and not settings.get("graph_features")
+    return f"{name} ({recipe} recipe{', graphs alone' if alone else ''})"
 
 
 def fold_key(folds: Sequence[int]) -> str:

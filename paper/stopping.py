@@ -30,7 +30,7 @@ PATIENCE = {
 def stopping_grid(paths: Iterable[Path]) -> Grid:
     """For every set and network the accuracy by patience, and the share of the epochs trained."""
     found = [CVResult.load(path) for path in sorted(paths)]
-    runs = [run for run in found if run.bagged_members and run.config["schedule"] == "cosine"]
+    runs = [run for run in found if run.bagged_members and _complete(run)]
     runs.sort(key=lambda run: (run.dataset, str(run.model["name"])))
     rows, gaps = [], torch.zeros(len(PATIENCE))
     for (dataset, name), group in groupby(runs, lambda run: (run.dataset, str(run.model["name"]))):
@@ -45,9 +45,15 @@ def stopping_grid(paths: Iterable[Path]) -> Grid:
         "Accuracy in percent by the rule `bagged`, in parentheses the share of the epochs that "
         "would have been trained, if training stopped after so many that brought nothing better; "
         "means over folds and seeds. Nothing was trained for this table: curves of complete runs "
-        "are cut.",
+        "are cut, of networks that read the graphs alone.",
     ]
     return Grid("What it changes to stop training early", columns, rows, notes)
+
+
+def _complete(run: CVResult) -> bool:
+    """Whether a run by the recipe trained all epochs, of networks that read the graphs alone."""
+    trained = run.bagged_test.size(1) == run.config["epochs"]
+    return trained and run.config["schedule"] == "cosine" and not run.model.get("graph_features")
 
 
 def _stopped(runs: list[CVResult], share: float) -> tuple[float, float]:
