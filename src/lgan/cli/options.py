@@ -292,9 +292,10 @@ EdgeFeatures = Annotated[
 GraphFeatures = Annotated[
     str | None,
     names(
-        help="Features of whole graphs behind the read-out: morgan, rdkit2d, patterns, shape, names "
-        "of columns, with commas between them; none; or auto, the usual one: morgan and rdkit2d of "
-        "molecules, patterns and shape of other graphs with labels, below 20,000 of them.",
+        help="Features of whole graphs behind the read-out: morgan, rdkit2d, patterns, shape, "
+        "names of columns, with commas between them; none; or auto, the usual one: morgan and "
+        "rdkit2d of molecules, patterns and shape of other graphs with labels, below 20,000 of "
+        "them.",
     ),
 ]
 Recipe = Annotated[
