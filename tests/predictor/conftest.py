@@ -70,9 +70,11 @@ def members_file(stored):
 def trained_on():
     """Trains a small model on graphs of two classes."""
 
-    def train(raw: RawGraphs, model: str = "lgan-res", num_layers: int = 1) -> Predictor:
+    def train(
+        raw: RawGraphs, model: str = "lgan-res", num_layers: int = 1, dataset: str = ""
+    ) -> Predictor:
         settings = settings_for(
-            model, raw.name, hidden=4, num_layers=num_layers, epochs=1, batch_size=8
+            model, dataset or raw.name, hidden=4, num_layers=num_layers, epochs=1, batch_size=8
         )
         source = ReadSource.of_graphs(settings, raw, "binary")
         return Predictor.of(stored_model(settings, source, _trained(settings, source)))

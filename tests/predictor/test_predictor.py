@@ -268,3 +268,12 @@ def test_attributes_that_the_model_does_not_know_may_be_on_some_nodes_only(train
     lone.add_node(0, w=1 / 3, at=[0.5, 0.5])
     alone, beside = predictor.predict_proba([lone]), predictor.predict_proba([lone, graphs[0]])
     assert alone[0] == pytest.approx(beside[0])
+
+
+def test_a_published_set_read_from_a_file_keeps_what_its_labels_mean(trained_on):
+    raw = load_raw("triangles").select(range(20))
+    model = trained_on(raw, dataset="triangles.zip")
+    assert model.checkpoint.feature_names == ("triangles label=0",)
+    assert model.predict_proba(raw).shape == (20, 2)
+    with pytest.raises(ValueError, match="other features: 'csl label=0' in place of 'triangles"):
+        model.predict_proba(replace(raw, name="csl"))

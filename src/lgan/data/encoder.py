@@ -14,7 +14,7 @@ from lgan.catalogue import EDGE_FEATURES, FEATURES, known
 from lgan.data.column_encoder import ColumnEncoder
 from lgan.data.columns import Columns
 from lgan.data.graph_features import GraphFeatures, decided_features
-from lgan.data.node_features import bins_of, chosen_columns, node_columns
+from lgan.data.node_features import bins_of, chosen_columns, feature_names, node_columns
 from lgan.data.raw import RawGraphs
 from lgan.graph import EdgeFeatures, GraphUnion
 from lgan.task import Task
@@ -151,6 +151,15 @@ class Encoder:
             for of, found in (("node", nodes), ("edge", pairs), ("graph", graphs))
             for name, words in found.items()
         }
+
+    def feature_names(self, raw: RawGraphs, features: str) -> tuple[str, ...]:
+        """What every feature of the nodes of a published set stands for, see
+        :func:`lgan.data.feature_names`; ``features`` may be ``all`` too.
+        """
+        if features != "all":
+            return feature_names(raw, features)
+        prefix = "" if {*self.nodes.names} & {*STRUCTURAL} else f"{raw.name} "
+        return tuple(prefix + column for column in self.nodes.column_names)
 
     def unread(self, raw: RawGraphs) -> tuple[str, ...]:
         """The columns of a source that are not read."""

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from lgan.catalogue import DATASETS
-from lgan.data import Encoder, RawGraphs, Shards, feature_names, fit_encoder
+from lgan.data import Encoder, RawGraphs, Shards, fit_encoder
 from lgan.data.encoder import STRUCTURAL
 from lgan.data.graph_features import source_columns
 from lgan.data.graph_keys import graph_keys
@@ -169,7 +169,8 @@ def stored_model(
         training_data: Keep SMILES and targets of molecules beside their fingerprints.
     """
     settings = with_data_options(settings, source.union)
-    raw, alone = source.raw, trained.members == 1
+    raw, encoder, alone = source.raw, source.encoder, trained.members == 1
+    known = raw.name in DATASETS
     # Of several models each graph was seen by some, unless all hold out the same.
     same = alone or int(trained.fold.max()) == 0
     held_out = (trained.fold == 0).nonzero().flatten() if same else torch.empty(0).long()
@@ -200,9 +201,9 @@ def stored_model(
         features=settings.features,
         state=unstack(trained.network, 0) if alone else trained.network.state_dict(),
         info={**info, "compress": settings.compress},
-        feature_names=feature_names(raw, settings.features) if raw.name in DATASETS else (),
-        classes=source.encoder.task.classes if source.encoder.task is not None else (),
-        encoder=source.encoder.to_json(),
+        feature_names=encoder.feature_names(raw, settings.features) if known else (),
+        classes=encoder.task.classes if encoder.task is not None else (),
+        encoder=encoder.to_json(),
         target_scale=TargetScale(scale.mean[0], scale.std[0]) if scale and alone else scale,
         trained_on=source.keys()[seen],
         members=trained.members,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from lgan.catalogue import DATASETS
-from lgan.data import Encoder, RawGraphs, feature_names, load_raw
+from lgan.data import Encoder, RawGraphs, load_raw
 from lgan.data.encoder import STRUCTURAL, unseen_words
 from lgan.data.graph_keys import graph_keys
 from lgan.data.molecule_features import MoleculeFeatures
@@ -341,7 +341,7 @@ class Predictor:
         raw = load_raw(source, **how)
         if raw.name in DATASETS:  # whose labels are numbers that mean something there alone
             stored = self.checkpoint
-            names = feature_names(raw, stored.features)
+            names = self.encoder.feature_names(raw, stored.features)
             stored.check_meaning(raw.name, names, raw.classes if raw.targets else stored.classes)
         return raw
 
