@@ -28,7 +28,7 @@ from lgan._version import __version__
 from lgan.data import Encoder, load_raw, stratified_folds
 from lgan.data.cache import load_tensors, save_tensors
 from lgan.data.descriptors import BITS
-from lgan.data.graph_features import OF_GRAPHS, OF_MOLECULES
+from lgan.data.graph_features import OF_GRAPHS, OF_MOLECULES, decided_by_width
 from lgan.data.raw import RawGraphs
 from lgan.data.split_words import Split
 from lgan.experiment import settings_for
@@ -278,7 +278,7 @@ def records(folder: Path = RECORDS) -> Iterator[dict[str, Any]]:
 def _measure(
     folder: Path, name: str, choice: str, members: int, seed: int, place: torch.device
 ) -> dict[str, Any] | None:
-    change = {**CHOICES.get(choice, {})}
+    change = {} if choice in WHOLE else {**CHOICES[choice]}
     plain = change.pop("model", "lgan") == "gin"
     settings = {**NETWORK, **TRAINING, **change}
     code, told = settings["pair_code"], settings.pop("told", ())
@@ -291,10 +291,10 @@ def _measure(
         return None
     tensors, about = load_tensors(path)
     fold, features = tensors.pop("fold"), tensors.pop("graph_x", None)
-    if told and features is None:
+    kinds = () if features is None else decided_by_width(features.size(1))
+    if {*told} - {*kinds}:
         return None
     if told and features is not None:
-        kinds = OF_GRAPHS if told[0] in OF_GRAPHS else OF_MOLECULES
         parts = dict(zip(kinds, features.split([BITS, features.size(1) - BITS], 1), strict=True))
         tensors["graph_x"] = torch.cat([parts[kind] for kind in told], 1)
     task = Task.from_json(json.loads(about["task"]))

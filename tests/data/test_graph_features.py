@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -70,7 +71,14 @@ def test_json_brings_back_the_same_features():
     assert torch.equal(again.encode(made).graph_x, encoder.encode(made).graph_x)
 
 
-@pytest.mark.parametrize("plain", [None, {}, {"asked": ["pH"], "scales": {}, "words": {}}])
+@pytest.mark.parametrize(
+    "plain",
+    [None, {}, {"asked": ["pH"], "scales": {}, "words": {}},
+     # Columns of these names, from before they were computed.
+     {"asked": ["shape"], "scales": {"shape": {"shape": [0, 1]}}, "words": {}},
+     {"asked": ["patterns"], "scales": {"patterns": {"patterns": [0, 1]}}, "words": {}},
+     {"asked": ["shape"], "scales": {}, "words": {"shape": ["a", "b"]}}],
+)  # fmt: skip
 def test_other_json_is_refused(plain):
     with pytest.raises(ValueError, match="Features of graphs must be"):
         GraphFeatures.from_json(plain)
@@ -117,17 +125,49 @@ def test_patterns_are_of_the_labels_that_are_read_and_the_same_in_other_vocabula
     assert not torch.equal(read.encode(other).graph_x, read.encode(graphs).graph_x)
 
 
-def small_graphs(label, bond=lambda u: 0, graphs=(0, 1, 2, 3)):
+def test_labels_may_be_numbers_elsewhere_and_edges_missing():
+    whole, real = (
+        load_raw(labelled(lambda node, kind=kind: kind(node % 3)), targets="y")
+        for kind in (int, float)
+    )
+    assert (whole.nodes.names, real.nodes.number_names) == (("label",), ("label",))
+    encoder = Encoder.fit(whole, graph_features=("auto",))
+    assert torch.equal(encoder.encode(real).graph_x, encoder.encode(whole).graph_x)
+    lone = load_raw([nx.empty_graph(1)], targets={"y": [0]})
+    lone = replace(lone, nodes=whole.nodes[torch.tensor([0])])
+    assert encoder.pairs.names == ("bond",)
+    assert lone.pairs.names == ()
+    assert encoder.encode(lone).graph_x.shape == (1, 1049)
+
+
+def test_no_graphs_have_no_features():
+    graphs = small_graphs(lambda node: node % 3)
+    encoder = Encoder.fit(graphs, graph_features=("auto",))
+    assert encoder.encode(graphs.select([])).graph_x.shape == (0, 1049)
+
+
+def test_a_target_may_have_the_name_of_what_is_computed():
+    graphs = small_graphs(lambda node: node % 3)
+    named = replace(graphs, targets={"shape": [0, 1, 0, 1]})
+    assert Encoder.fit(named, graph_features=("auto",)).graphs.asked == ("patterns", "shape")
+
+
+def labelled(label, bond=lambda u: 0, graphs=(0, 1, 2, 3)):
     """Cycles and paths of several lengths, whose nodes and edges have labels."""
     made = []
     for number in graphs:
         graph = (nx.cycle_graph if number % 2 else nx.path_graph)(4 + number)
-        nx.set_node_attributes(graph, {u: f"L{label(u)}" for u in graph}, "label")
+        nx.set_node_attributes(graph, {u: label(u) for u in graph}, "label")
         nx.set_edge_attributes(graph, {(u, v): f"B{bond(u)}" for u, v in graph.edges}, "bond")
+        graph.graph["y"] = number % 2
         made.append(graph)
+    return made
+
+
+def small_graphs(label, **how):
     return load_raw(
-        made, node_features=["label"], edge_features=["bond"],
-        targets={"y": [number % 2 for number in graphs]},
+        labelled(lambda node: f"L{label(node)}", **how),
+        node_features=["label"], edge_features=["bond"], targets="y",
     )  # fmt: skip
 
 

@@ -119,6 +119,20 @@ class ColumnEncoder:
         )
         return self._vectors(columns[first], of), rows
 
+    def labels(self, columns: Columns, of: str = "rows") -> Columns:
+        """The categories of its columns, as they are spelled, and no numbers.
+
+        Example:
+            >>> atoms = Columns.of_categories({"element": ["C", "N"], "charge": [0, 1]})
+            >>> ColumnEncoder.fit(atoms.part(slice(1), slice(0))).labels(atoms).vocabularies
+            (('C', 'N'),)
+        """
+        found = [_categories(columns, name, of) for name in self.names]
+        if not found:
+            return Columns.empty(len(columns))
+        categories = torch.stack([ids for ids, _ in found], 1).int()
+        return Columns(categories, self.names, tuple(words for _, words in found))
+
     def to_json(self) -> dict[str, Any]:
         """The encoder as JSON's types."""
         return {

@@ -101,18 +101,6 @@ class Columns:
             self.number_names[numbers],
         )
 
-    def labels(self, names: Sequence[str]) -> "Columns":
-        """The columns of categories of these names, and no numbers.
-
-        Example:
-            >>> atoms = Columns.of_categories({"element": ["C", "N"], "charge": [0, 1]})
-            >>> atoms.labels(["charge"]).vocabularies
-            (('0', '1'),)
-        """
-        places = [self.names.index(name) for name in names]
-        words = tuple(self.vocabularies[place] for place in places)
-        return Columns(self.categories[:, places], tuple(names), words)
-
     def with_numbers(self, numbers: Tensor, names: tuple[str, ...]) -> "Columns":
         """The same categories beside these numbers."""
         return replace(self, numbers=numbers, number_names=names)

@@ -13,7 +13,7 @@ from torch import Tensor
 from lgan.catalogue import EDGE_FEATURES, FEATURES, known
 from lgan.data.column_encoder import ColumnEncoder
 from lgan.data.columns import Columns
-from lgan.data.graph_features import GraphFeatures, decided_features
+from lgan.data.graph_features import GraphFeatures, decided_features, source_columns
 from lgan.data.node_features import bins_of, chosen_columns, feature_names, node_columns
 from lgan.data.raw import RawGraphs
 from lgan.graph import EdgeFeatures, GraphUnion
@@ -106,7 +106,7 @@ class Encoder:
             molecules=raw.featuriser is not None,
             labelled=features not in STRUCTURAL and any(len(w) > 1 for w in nodes.vocabularies),
         )
-        check_not_targets(told, () if asked is None else asked.targets)
+        check_not_targets(source_columns(told), () if asked is None else asked.targets)
         encoder = Encoder(
             nodes=ColumnEncoder.fit(nodes, other=other),
             pairs=ColumnEncoder.fit(chosen_columns(raw, "edge", edge_features), other=other),
@@ -117,8 +117,8 @@ class Encoder:
         )
         if not told:
             return encoder
-        graphs = GraphFeatures.fit(encoder._with_labels_read(raw), told, progress, cache)
-        return replace(encoder, graphs=graphs)
+        whole = encoder._as_wholes(raw, told)
+        return replace(encoder, graphs=GraphFeatures.fit(whole, told, progress, cache))
 
     @property
     def num_features(self) -> int:
@@ -225,9 +225,7 @@ class Encoder:
             task=self.task,
             x_table=table,
             edges=edges,
-            graph_x=None
-            if self.graphs is None
-            else self.graphs.encode(self._with_labels_read(raw)),
+            graph_x=None if self.graphs is None else self._whole_features(self.graphs, raw),
         )
 
     def with_degrees(self, x: Tensor, degree: Tensor) -> Tensor:
@@ -312,10 +310,17 @@ class Encoder:
                 f"got {got}. Read the source with `directed={self.directed}`."
             )
 
-    def _with_labels_read(self, raw: RawGraphs) -> RawGraphs:
-        """The same graphs with those labels of nodes and pairs alone that are read."""
-        nodes = self._node_columns(raw).labels(self.nodes.names)
-        return replace(raw, nodes=nodes, pairs=raw.pairs.labels(self.pairs.names))
+    def _whole_features(self, graphs: GraphFeatures, raw: RawGraphs) -> Tensor:
+        return graphs.encode(self._as_wholes(raw, graphs.asked))
+
+    def _as_wholes(self, raw: RawGraphs, told: Sequence[str]) -> RawGraphs:
+        """The graphs as features of whole graphs read them: patterns those labels of nodes and
+        pairs that the network reads.
+        """
+        if "patterns" not in told:
+            return raw
+        nodes = self.nodes.labels(self._node_columns(raw), f"nodes of {raw.name}")
+        return replace(raw, nodes=nodes, pairs=self.pairs.labels(raw.pairs, f"edges of {raw.name}"))
 
     def _node_columns(self, raw: RawGraphs) -> Columns:
         """The columns of the nodes, with those that come from the graph itself."""

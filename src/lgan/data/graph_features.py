@@ -1,4 +1,6 @@
-"""Features of whole graphs: fingerprints, descriptors of molecules, columns of the source."""
+"""Features of whole graphs: fingerprints and descriptors of molecules, patterns and shape of any
+graph, columns of the source.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -122,7 +124,8 @@ class GraphFeatures:
         cache: Path | None = None,
     ) -> "GraphFeatures":
         """The features of these graphs; targets are not looked at."""
-        return GraphFeatures.fit_values([GraphValues.of(raw, asked, progress, cache)], asked)
+        scaled = [name for name in asked if name not in PLACES_OF]
+        return GraphFeatures.fit_values([GraphValues.of(raw, scaled, progress, cache)], asked)
 
     @staticmethod
     def fit_values(parts: Sequence[GraphValues], asked: Sequence[str]) -> "GraphFeatures":
@@ -226,6 +229,8 @@ class GraphFeatures:
             )
             told = {*made.scales, *made.words, *PLACES_OF}
             right = bool(made.asked) and {*made.asked, *PLACES_OF} == told
+            right = right and not {*made.words} & {*COMPUTED} and not {*made.scales} & {*PLACES_OF}
+            right = right and {*made.scales.get("shape", SHAPE)} == {*SHAPE}
         except (TypeError, KeyError, ValueError, AttributeError):
             right = False
         if not right:

@@ -50,7 +50,7 @@ def patterns(raw: RawGraphs) -> NDArray[np.float32]:
             np.add.at(seen, v, mixed(mixed(colour[u]) + back))
             colour = mixed(mixed(colour) + seen)
         place = (mixed(colour + np.uint64(radius)) % np.uint64(PLACES)).astype(np.int64)
-        counts += np.bincount(graph * PLACES + place, minlength=len(counts)).astype(np.float32)
+        np.add.at(counts, graph * PLACES + place, np.float32(1))
     return counts.reshape(-1, PLACES)
 
 
@@ -85,7 +85,8 @@ def shape(raw: RawGraphs) -> NDArray[np.float64]:
     largest = np.zeros(number)
     np.maximum.at(largest, graph, degree)
     capped = graph * DEGREES + np.minimum(degree, DEGREES - 1)
-    shares = np.bincount(capped, minlength=number * DEGREES).reshape(number, -1) / whole[:, None]
+    counted = np.bincount(capped, minlength=number * DEGREES)
+    shares = counted.reshape(number, DEGREES) / whole[:, None]
     triangles, components = total(corners) / 3, np.bincount(graph[first], minlength=number)
     cycles = edges - nodes + components
     columns = (

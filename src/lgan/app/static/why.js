@@ -14,7 +14,7 @@ export function legend(found) {
     h("span", {}, `−${number(found.limit)}`, h("br"), `blue: ${found.blue}`),
     h("span", {}, "0"),
     h("span", {}, `+${number(found.limit)}`, h("br"), `red: ${found.red}`),
-    found.withheld && h("p", { className: "soft alone" }, "Scores and “what if” are of the structure alone: of what the model says without fingerprints and descriptors."));
+    found.withheld && h("p", { className: "soft alone" }, "Scores and “what if” are of the structure alone: of what the model says without what it is told of the whole graph."));
 }
 
 export function alt(found) {
