@@ -43,7 +43,8 @@ def pg_explainer(question: Question, *, epochs: int = 20, lr: float = 0.003) -> 
 def _alone(question: Question) -> nn.Module:
     if num_members(question.model):
         raise ValueError(
-            "PyG's methods explain one model, got several stacked. Explain a member of them."
+            f"PyG's methods explain one model, got {num_members(question.model)} side by side. "
+            "Choose another method, or train one model (`--members 1`)."
         )
     return question.model
 
