@@ -160,9 +160,11 @@ TOLD: dict[str, dict[str, Any]] = {
 _NOW = "two maps behind, batches of 64"
 CHANGES |= {f"{_NOW}, {name}": {**CHANGES[_NOW], **told} for name, told in TOLD.items()}
 CHOICES |= {f"recipe, {name}": {**CHOICES["recipe"], **change} for name, change in CHANGES.items()}
-_ALONE = {"graph_features": "none"}
-# The default as it is, all epochs, with and without what is told of whole graphs.
-WHOLE = {"graphs alone": False, "patterns and shape": True}
+# Settings of the default as it is, all epochs, without and with what is told of whole graphs.
+WHOLE: dict[str, dict[str, Any]] = {
+    "graphs alone": {"patience": 0, "graph_features": "none"},
+    "patterns and shape": {"patience": 0},
+}
 LABELLED = ("MUTAG", "PTC_MR", "Mutagenicity", "PROTEINS")
 MOLECULES = ("ESOL", "FreeSolv", "ClinTox")
 
@@ -298,10 +300,9 @@ def _measure(
     plain = change.pop("model", "lgan") == "gin"
     settings = {**NETWORK, **TRAINING, **change}
     code, told = settings["pair_code"], settings.pop("told", ())
-    whole = WHOLE.get(choice)
-    if whole is not None:
+    if choice in WHOLE:
         code = "full" if name in DENSE else "none"
-        told = tuple(OF_GRAPHS) if whole else ()
+        told = () if "graph_features" in WHOLE[choice] else tuple(OF_GRAPHS)
     path = folder / _file(name, "plain" if plain else code)
     if not path.exists():
         return None
@@ -327,9 +328,8 @@ def _measure(
     sizes = (union.num_features, hidden, task.num_outputs)
     build: Callable[[], torch.nn.Module] = partial(GIN if plain else LGAN, *sizes, **network)
     config = TrainConfig(**training, iterations=0, seed=seed)
-    if whole is not None:
-        asked = settings_for("lgan", "", seed=seed, patience=0, **({} if whole else _ALONE))
-        present = variant(asked, union)
+    if choice in WHOLE:
+        present = variant(settings_for("lgan", "", seed=seed, **WHOLE[choice]), union)
         build, config, settings = present.factory, present.config, present.about
         if seed:  # draws other folds too
             fold = stratified_folds(union.y.cpu(), FOLDS, seed)

@@ -77,7 +77,8 @@ def test_json_brings_back_the_same_features():
      # Columns of these names, from before they were computed.
      {"asked": ["shape"], "scales": {"shape": {"shape": [0, 1]}}, "words": {}},
      {"asked": ["patterns"], "scales": {"patterns": {"patterns": [0, 1]}}, "words": {}},
-     {"asked": ["shape"], "scales": {}, "words": {"shape": ["a", "b"]}}],
+     {"asked": ["shape"], "scales": {}, "words": {"shape": ["a", "b"]}},
+     {"asked": ["patterns", "patterns"], "scales": {}, "words": {}}],
 )  # fmt: skip
 def test_other_json_is_refused(plain):
     with pytest.raises(ValueError, match="Features of graphs must be"):
@@ -177,6 +178,12 @@ def test_auto_stands_alone_and_is_no_column():
     named = load_raw(SMILES, targets={"auto": [1.0, 2.0, 3.0, 4.5]})
     assert Encoder.fit(named, graph_features=("auto",)).graphs is not None
     assert graph_features.source_columns(("morgan", "auto", "pH")) == ("pH",)
+
+
+@pytest.mark.parametrize("names", [5, True, b"patterns", {"patterns": 1}, ["patterns", 3]])
+def test_names_must_be_texts(names):
+    with pytest.raises(TypeError, match="must be names with commas between them, or a list"):
+        graph_features.feature_list(names)
 
 
 def test_a_target_is_no_feature():

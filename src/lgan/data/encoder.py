@@ -107,18 +107,15 @@ class Encoder:
             labelled=features not in STRUCTURAL and any(len(w) > 1 for w in nodes.vocabularies),
         )
         check_not_targets(source_columns(told), () if asked is None else asked.targets)
-        encoder = Encoder(
+        return Encoder(
             nodes=ColumnEncoder.fit(nodes, other=other),
             pairs=ColumnEncoder.fit(chosen_columns(raw, "edge", edge_features), other=other),
             task=asked,
             featuriser=raw.featuriser,
             directed=raw.direction is not None,
             symmetrise=raw.symmetrised,
+            graphs=GraphFeatures.fit(raw, told, progress, cache) if told else None,
         )
-        if not told:
-            return encoder
-        whole = encoder._as_wholes(raw, told)
-        return replace(encoder, graphs=GraphFeatures.fit(whole, told, progress, cache))
 
     @property
     def num_features(self) -> int:
@@ -225,7 +222,7 @@ class Encoder:
             task=self.task,
             x_table=table,
             edges=edges,
-            graph_x=None if self.graphs is None else self._whole_features(self.graphs, raw),
+            graph_x=self._graph_features(raw),
         )
 
     def with_degrees(self, x: Tensor, degree: Tensor) -> Tensor:
@@ -310,17 +307,14 @@ class Encoder:
                 f"got {got}. Read the source with `directed={self.directed}`."
             )
 
-    def _whole_features(self, graphs: GraphFeatures, raw: RawGraphs) -> Tensor:
-        return graphs.encode(self._as_wholes(raw, graphs.asked))
-
-    def _as_wholes(self, raw: RawGraphs, told: Sequence[str]) -> RawGraphs:
-        """The graphs as features of whole graphs read them: patterns those labels of nodes and
-        pairs that the network reads.
-        """
-        if "patterns" not in told:
-            return raw
-        nodes = self.nodes.labels(self._node_columns(raw), f"nodes of {raw.name}")
-        return replace(raw, nodes=nodes, pairs=self.pairs.labels(raw.pairs, f"edges of {raw.name}"))
+    def _graph_features(self, raw: RawGraphs) -> Tensor | None:
+        """The features of whole graphs; patterns are of those labels that the network reads."""
+        if self.graphs is None:
+            return None
+        if "patterns" in self.graphs.asked:
+            nodes = self.nodes.labels(self._node_columns(raw), f"nodes of {raw.name}")
+            raw = replace(raw, nodes=nodes, pairs=self.pairs.labels(raw.pairs))
+        return self.graphs.encode(raw)
 
     def _node_columns(self, raw: RawGraphs) -> Columns:
         """The columns of the nodes, with those that come from the graph itself."""

@@ -228,7 +228,8 @@ class GraphFeatures:
                 {str(name): tuple(map(str, own)) for name, own in plain["words"].items()},
             )
             told = {*made.scales, *made.words, *PLACES_OF}
-            right = bool(made.asked) and {*made.asked, *PLACES_OF} == told
+            right = 0 < len({*made.asked}) == len(made.asked)
+            right = right and {*made.asked, *PLACES_OF} == told
             right = right and not {*made.words} & {*COMPUTED} and not {*made.scales} & {*PLACES_OF}
             right = right and {*made.scales.get("shape", SHAPE)} == {*SHAPE}
         except (TypeError, KeyError, ValueError, AttributeError):
@@ -293,7 +294,13 @@ def feature_list(text: str | Sequence[str] | None) -> tuple[str, ...]:
     """
     if text is None or text == "none":
         return ()
-    names = tuple(n.strip() for n in (text.split(",") if isinstance(text, str) else text))
+    given = text.split(",") if isinstance(text, str) else text
+    if not isinstance(given, list | tuple) or not all(isinstance(name, str) for name in given):
+        raise TypeError(
+            "`graph_features` must be names with commas between them, or a list of them, got "
+            f"{text!r}."
+        )
+    names = tuple(name.strip() for name in given)
     if not all(names) or len(set(names)) < len(names):
         raise ValueError(
             f"`graph_features` must name {', '.join(COMPUTED)} or columns, each once, got {text!r}."
