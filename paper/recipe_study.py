@@ -15,6 +15,7 @@ import csv
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -165,6 +166,9 @@ WHOLE: dict[str, dict[str, Any]] = {
     "graphs alone": {"patience": 0, "graph_features": "none"},
     "patterns and shape": {"patience": 0},
 }
+# Whose patterns are those that so many graphs have; in the others they take all places.
+SHARED = {f"patterns of {least} or more graphs, shape": least for least in (1, 2, 3)}
+WHOLE |= {choice: WHOLE["patterns and shape"] for choice in SHARED}
 LABELLED = ("MUTAG", "PTC_MR", "Mutagenicity", "PROTEINS")
 MOLECULES = ("ESOL", "FreeSolv", "ClinTox")
 
@@ -233,6 +237,8 @@ def prepare(molecules: Path, folder: Path, sets: list[str]) -> None:
         # Descriptors tell what `properties` asks for.
         told = () if name == "properties" else OF_MOLECULES if raw.featuriser else OF_GRAPHS
         encoder = Encoder.fit(raw, graph_features=tuple(told))
+        if encoder.graphs is not None:
+            encoder = replace(encoder, graphs=replace(encoder.graphs, places=None))
         assert encoder.task is not None
         fold = Split.parse(split).folds(raw, encoder.task, FOLDS, 0)
         for code in CODES:
@@ -313,6 +319,9 @@ def _measure(
         return None
     if told and features is not None:
         parts = dict(zip(kinds, features.split([BITS, features.size(1) - BITS], 1), strict=True))
+        if least := SHARED.get(choice):
+            shared = (parts["patterns"] > 0).sum(0) >= least
+            parts["patterns"] = parts["patterns"][:, shared]
         tensors["graph_x"] = torch.cat([parts[kind] for kind in told], 1)
     task = Task.from_json(json.loads(about["task"]))
     union = GraphUnion.from_tensors(tensors, name, task).to(place)

@@ -8,6 +8,7 @@ import torch
 
 import lgan
 from lgan.data import Encoder, GraphFeatures, graph_features, load_raw
+from lgan.data.patterns import patterns
 
 pytest.importorskip("rdkit", reason="fingerprints and descriptors need rdkit")
 SMILES = ["CCO", "CCN", "c1ccccc1", "CC(=O)O"]
@@ -78,7 +79,11 @@ def test_json_brings_back_the_same_features():
      {"asked": ["shape"], "scales": {"shape": {"shape": [0, 1]}}, "words": {}},
      {"asked": ["patterns"], "scales": {"patterns": {"patterns": [0, 1]}}, "words": {}},
      {"asked": ["shape"], "scales": {}, "words": {"shape": ["a", "b"]}},
-     {"asked": ["patterns", "patterns"], "scales": {}, "words": {}}],
+     {"asked": ["patterns", "patterns"], "scales": {}, "words": {}},
+     {"asked": ["morgan"], "scales": {}, "words": {}, "places": [1]},
+     {"asked": ["patterns"], "scales": {}, "words": {}, "places": [2, 1]},
+     {"asked": ["patterns"], "scales": {}, "words": {}, "places": [1024]},
+     {"asked": ["patterns"], "scales": {}, "words": {}, "places": [1, 1]}],
 )  # fmt: skip
 def test_other_json_is_refused(plain):
     with pytest.raises(ValueError, match="Features of graphs must be"):
@@ -99,7 +104,7 @@ def test_auto_takes_patterns_and_shape_of_graphs_with_labels_that_are_read(monke
     graphs = small_graphs(lambda node: node % 3)
     read = Encoder.fit(graphs, graph_features=("auto",))
     assert read.graphs.asked == ("patterns", "shape")
-    assert read.num_graph_features == 1049
+    assert read.num_graph_features == len(read.graphs.places) + 25 < 1049
     for how in ("degree", "constant"):
         assert Encoder.fit(graphs, features=how, graph_features=("auto",)).graphs is None
     monkeypatch.setattr(graph_features, "MOST_ROWS", 3)
@@ -138,13 +143,40 @@ def test_labels_may_be_numbers_elsewhere_and_edges_missing():
     lone = replace(lone, nodes=whole.nodes[torch.tensor([0])])
     assert encoder.pairs.names == ("bond",)
     assert lone.pairs.names == ()
-    assert encoder.encode(lone).graph_x.shape == (1, 1049)
+    assert encoder.encode(lone).graph_x.shape == (1, encoder.num_graph_features)
 
 
 def test_no_graphs_have_no_features():
     graphs = small_graphs(lambda node: node % 3)
     encoder = Encoder.fit(graphs, graph_features=("auto",))
-    assert encoder.encode(graphs.select([])).graph_x.shape == (0, 1049)
+    assert encoder.encode(graphs.select([])).graph_x.shape == (0, encoder.num_graph_features)
+
+
+def test_patterns_are_read_where_two_graphs_have_taken_their_place():
+    graphs = small_graphs(lambda node: node % 3)
+    encoder = Encoder.fit(graphs, graph_features=("patterns",))
+    counts = patterns(graphs)
+    shared = (counts > 0).sum(0) >= 2
+    assert 0 < shared.sum() < (counts > 0).any(0).sum()
+    assert encoder.num_graph_features == shared.sum()
+    np.testing.assert_array_equal(encoder.encode(graphs).graph_x, np.log1p(counts[:, shared]))
+    new = small_graphs(lambda node: node % 3 + 5)
+    assert not encoder.encode(new).graph_x.any()  # what was not there says nothing
+    again = Encoder.from_json(json.loads(json.dumps(encoder.to_json())))
+    assert torch.equal(again.encode(graphs).graph_x, encoder.encode(graphs).graph_x)
+    # Models of earlier versions do not say which places they read.
+    earlier = encoder.to_json()
+    del earlier["graphs"]["places"]
+    read = Encoder.from_json(earlier)
+    assert read.num_graph_features == 1024
+    np.testing.assert_array_equal(read.encode(graphs).graph_x, np.log1p(counts))
+
+
+def test_graphs_that_share_no_pattern_need_another_feature():
+    one = small_graphs(lambda node: node % 3).select([0])
+    assert Encoder.fit(one, graph_features=("auto",)).num_graph_features == 25
+    with pytest.raises(ValueError, match="`patterns` must have one that two graphs"):
+        Encoder.fit(one, graph_features=("patterns",))
 
 
 def test_a_target_may_have_the_name_of_what_is_computed():

@@ -56,9 +56,10 @@ def test_the_default_is_measured_with_and_without_what_is_told_of_whole_graphs(
     monkeypatch.setattr(study, "FOLDS", 3)
     study.prepare(tmp_path, tmp_path / "sets", ["IMDB-MULTI"])
     output = tmp_path / "records" / "study.jsonl"
+    choices = ["graphs alone", "patterns and shape", "patterns of 2 or more graphs, shape"]
     for seed in (0, 1):
-        study.run(tmp_path / "sets", output, ["IMDB-MULTI"], list(study.WHOLE), 2, seed)
+        study.run(tmp_path / "sets", output, ["IMDB-MULTI"], choices, 2, seed)
     rows = list(study.records(output.parent))
     told = [row["settings"].get("graph_features") for row in rows]
-    assert told == [None, "patterns,shape"] * 2
-    assert [row["settings"].get("graph_dim") for row in rows] == [None, 1049] * 2
+    assert told == [None, "patterns,shape", "patterns,shape"] * 2
+    assert [row["settings"].get("graph_dim") for row in rows] == [None, 1049, 28] * 2

@@ -107,15 +107,18 @@ class Encoder:
             labelled=features not in STRUCTURAL and any(len(w) > 1 for w in nodes.vocabularies),
         )
         check_not_targets(source_columns(told), () if asked is None else asked.targets)
-        return Encoder(
+        encoder = Encoder(
             nodes=ColumnEncoder.fit(nodes, other=other),
             pairs=ColumnEncoder.fit(chosen_columns(raw, "edge", edge_features), other=other),
             task=asked,
             featuriser=raw.featuriser,
             directed=raw.direction is not None,
             symmetrise=raw.symmetrised,
-            graphs=GraphFeatures.fit(raw, told, progress, cache) if told else None,
         )
+        if not told:
+            return encoder
+        read = encoder._as_read(raw) if "patterns" in told else raw
+        return replace(encoder, graphs=GraphFeatures.fit(read, told, progress, cache))
 
     @property
     def num_features(self) -> int:
@@ -308,13 +311,15 @@ class Encoder:
             )
 
     def _graph_features(self, raw: RawGraphs) -> Tensor | None:
-        """The features of whole graphs; patterns are of those labels that the network reads."""
+        """The features of whole graphs."""
         if self.graphs is None:
             return None
-        if "patterns" in self.graphs.asked:
-            nodes = self.nodes.labels(self._node_columns(raw), f"nodes of {raw.name}")
-            raw = replace(raw, nodes=nodes, pairs=self.pairs.labels(raw.pairs))
-        return self.graphs.encode(raw)
+        return self.graphs.encode(self._as_read(raw) if "patterns" in self.graphs.asked else raw)
+
+    def _as_read(self, raw: RawGraphs) -> RawGraphs:
+        """The graphs with those labels alone that a network reads: patterns are of these."""
+        nodes = self.nodes.labels(self._node_columns(raw), f"nodes of {raw.name}")
+        return replace(raw, nodes=nodes, pairs=self.pairs.labels(raw.pairs))
 
     def _node_columns(self, raw: RawGraphs) -> Columns:
         """The columns of the nodes, with those that come from the graph itself."""

@@ -29,6 +29,8 @@ OF_GRAPHS = {
 COMPUTED = OF_MOLECULES | OF_GRAPHS
 # Those with a column for every place, which are not scaled.
 PLACES_OF = {"morgan": BITS, "patterns": PLACES}
+# In so many graphs a place of patterns must be taken: what one graph has tells nothing of others.
+LEAST = 2
 # What is decided by the source, of so many rows at most.
 AUTO, MOST_ROWS = "auto", 20_000
 # Deviations from the mean beyond which a number is cut: some descriptors grow exponentially.
@@ -98,12 +100,15 @@ class GraphFeatures:
     Numbers have mean 0 and deviation 1 over the graphs it was fitted on, and are cut at five
     deviations; a missing one is the mean. Words are one-hot, and nothing where they are missing or
     were not there. Fingerprints stay 0 and 1; of patterns there is the logarithm of their number,
-    plus 1.
+    plus 1, in those places that two of the graphs it was fitted on have taken, so that a pattern
+    which is new says nothing.
 
     Attributes:
         asked: Names of :data:`COMPUTED` or of columns, in order.
         scales: For what is asked and consists of numbers: mean and deviation by their names.
         words: For columns of words their values.
+        places: The places of ``patterns`` that are read; all of them where it is None, as in
+            models of earlier versions.
 
     Example:
         >>> from lgan.data import load_raw
@@ -115,6 +120,7 @@ class GraphFeatures:
     asked: tuple[str, ...]
     scales: Mapping[str, Mapping[str, Scale]]
     words: Mapping[str, tuple[str, ...]]
+    places: tuple[int, ...] | None = None
 
     @staticmethod
     def fit(
@@ -124,8 +130,8 @@ class GraphFeatures:
         cache: Path | None = None,
     ) -> "GraphFeatures":
         """The features of these graphs; targets are not looked at."""
-        scaled = [name for name in asked if name not in PLACES_OF]
-        return GraphFeatures.fit_values([GraphValues.of(raw, scaled, progress, cache)], asked)
+        fitted = [name for name in asked if name != "morgan"]
+        return GraphFeatures.fit_values([GraphValues.of(raw, fitted, progress, cache)], asked)
 
     @staticmethod
     def fit_values(parts: Sequence[GraphValues], asked: Sequence[str]) -> "GraphFeatures":
@@ -134,8 +140,17 @@ class GraphFeatures:
         """
         scales: dict[str, dict[str, Scale]] = {}
         words: dict[str, tuple[str, ...]] = {}
+        places = None
         for name in asked:
-            if name in COMPUTED and name not in PLACES_OF:
+            if name == "patterns":
+                taken = sum((part.computed[name] > 0).sum(0) for part in parts)
+                places = tuple(np.flatnonzero(taken >= LEAST).tolist())
+                if not places and len(asked) == 1:
+                    raise ValueError(
+                        f"`patterns` must have one that two graphs of {parts[0].name} share, got "
+                        "none. Ask for `shape` too, or leave features of whole graphs out."
+                    )
+            elif name in COMPUTED and name not in PLACES_OF:
                 tables = [part.computed[name].T for part in parts]
                 scales[name] = {
                     own: _scale(np.concatenate([table[i] for table in tables]))
@@ -152,7 +167,7 @@ class GraphFeatures:
                     scales[name] = {name: _scale(column.numbers)}
                 else:
                     words[name] = tuple(column.distinct())
-        return GraphFeatures(tuple(asked), scales, words)
+        return GraphFeatures(tuple(asked), scales, words, places)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -162,10 +177,9 @@ class GraphFeatures:
     @property
     def width(self) -> int:
         """Numbers of a graph."""
-        return sum(
-            PLACES_OF.get(name) or len(self.words.get(name) or self.scales[name])
-            for name in self.asked
-        )
+        left_out = 0 if self.places is None else PLACES - len(self.places)
+        told = (PLACES_OF.get(n) or len(self.words.get(n) or self.scales[n]) for n in self.asked)
+        return sum(told) - left_out
 
     def encode(self, raw: RawGraphs) -> Tensor:
         """The features of every graph ``[G, d]``."""
@@ -175,9 +189,11 @@ class GraphFeatures:
         """The features of every graph of which these are the values ``[G, d]``."""
         parts = []
         for name in self.asked:
-            if name in PLACES_OF:
-                counts = values.computed[name].astype(np.float32)
-                parts.append(np.log1p(counts) if name == "patterns" else counts)
+            if name == "morgan":
+                parts.append(values.computed[name].astype(np.float32))
+            elif name == "patterns":
+                read = slice(None) if self.places is None else list(self.places)
+                parts.append(np.log1p(values.computed[name][:, read]))
             elif name in self.words:
                 texts = values.column(name).texts
                 parts.append(np.array([[t == word for word in self.words[name]] for t in texts],
@@ -213,6 +229,7 @@ class GraphFeatures:
                 for name, own in self.scales.items()
             },
             "words": {name: list(own) for name, own in self.words.items()},
+            **({} if self.places is None else {"places": list(self.places)}),
         }
 
     @staticmethod
@@ -226,12 +243,16 @@ class GraphFeatures:
                     for name, own in plain["scales"].items()
                 },
                 {str(name): tuple(map(str, own)) for name, own in plain["words"].items()},
+                tuple(map(int, plain["places"])) if "places" in plain else None,
             )
             told = {*made.scales, *made.words, *PLACES_OF}
             right = 0 < len({*made.asked}) == len(made.asked)
             right = right and {*made.asked, *PLACES_OF} == told
             right = right and not {*made.words} & {*COMPUTED} and not {*made.scales} & {*PLACES_OF}
             right = right and {*made.scales.get("shape", SHAPE)} == {*SHAPE}
+            places = made.places or ()
+            right = right and [*places] == sorted({*places} & {*range(PLACES)})
+            right = right and ("patterns" in made.asked or made.places is None)
         except (TypeError, KeyError, ValueError, AttributeError):
             right = False
         if not right:
@@ -277,7 +298,7 @@ def decided_by_width(columns: int) -> tuple[str, ...]:
     """
     if not columns:
         return ()
-    return tuple(OF_GRAPHS if columns == PLACES + len(SHAPE) else OF_MOLECULES)
+    return tuple(OF_GRAPHS if columns <= PLACES + len(SHAPE) else OF_MOLECULES)
 
 
 def source_columns(asked: Sequence[str]) -> tuple[str, ...]:

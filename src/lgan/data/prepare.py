@@ -16,7 +16,6 @@ from lgan._version import __version__
 from lgan.data.cache import check_same, locked, save_json
 from lgan.data.encoder import Encoder, check_not_targets
 from lgan.data.graph_features import (
-    PLACES_OF,
     GraphFeatures,
     GraphValues,
     decided_features,
@@ -351,8 +350,8 @@ def _finish(folder: Path, plan: dict[str, Any]) -> None:
     nodes, pairs = column_encoders(features, atoms, bonds)
     graphs, told = None, tuple(plan["graph_features"])
     if told:
-        scaled = [name for name in told if name not in PLACES_OF]
-        parts = [file.values(plan["name"], scaled)[0] for file in files]
+        fitted = [name for name in told if name != "morgan"]
+        parts = [file.values(plan["name"], fitted)[0] for file in files]
         graphs = GraphFeatures.fit_values(parts, told)
     task = Task.from_json(plan["task"])
     encoder = Encoder(nodes, pairs, task, features.to_json(), graphs=graphs)
