@@ -16,7 +16,7 @@ from lgan.explain.attribution import plain
 from lgan.explain.report import confusion_table
 from lgan.predictor import Predictor
 from lgan.predictor.calibration import calibration
-from lgan.predictor.prediction_rows import predicted_columns
+from lgan.predictor.prediction_cells import predicted_columns
 from lgan.task import METRICS
 from lgan.train.out_of_fold import OutOfFold
 

@@ -197,9 +197,7 @@ def tell_source(found: "ReadSource") -> None:
     note(f"{raw.name}: {raw.num_graphs:,} graphs; {found.encoder.task}")
     if raw.errors:
         row, reason = raw.errors[0]
-        rows = (
-            f"{len(raw.errors):,} of {raw.num_graphs + found.unlabelled + len(raw.errors):,} rows"
-        )
+        rows = f"{len(raw.errors):,} of {raw.num_rows + found.unlabelled:,} rows"
         note(f"{rows} cannot be read and are left out; row {row + 1}: {reason}")
     if found.unlabelled:
         note(f"{found.unlabelled:,} rows have no target and are left out")

@@ -2,10 +2,10 @@
 
 import hashlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from lgan.graph.checks import check_pairs
 from lgan.graph.segments import concat_ranges, lengths_to_ptr
 from lgan.task import Kind, Task
 
+T = TypeVar("T")
 # Defaults that depend on the sizes, told by their identity.
 _NO_COLUMNS = Columns.empty(0)
 _IN_ORDER = torch.empty(0, dtype=torch.int64)
@@ -153,6 +154,11 @@ class RawGraphs:
         return len(self.node_ptr) - 1
 
     @property
+    def num_rows(self) -> int:
+        """The number of rows of the source, those that could not be read among them."""
+        return self.num_graphs + len(self.errors)
+
+    @property
     def num_nodes(self) -> int:
         """The number of nodes ``N`` of all graphs together."""
         return int(self.node_ptr[-1])
@@ -212,8 +218,8 @@ class RawGraphs:
         if self.errors:
             place, reason = self.errors[0]
             warnings.warn(
-                f"{len(self.errors)} of {self.num_graphs + len(self.errors)} {rows} cannot be read "
-                f"and {becomes}, the first of them {row} {place + first}: {reason}",
+                f"{len(self.errors)} of {self.num_rows} {rows} cannot be read and "
+                f"{becomes}, the first of them {row} {place + first}: {reason}",
                 stacklevel=stacklevel + 1,
             )
 
@@ -253,6 +259,18 @@ class RawGraphs:
             ground_truth=None if self.ground_truth is None else self.ground_truth[pairs],
             direction=None if self.direction is None else self.direction[pairs],
         )
+
+    @property
+    def graph_of_row(self) -> dict[int, int]:
+        """The graph of every row that could be read."""
+        return {row: graph for graph, row in enumerate(self.rows.tolist())}
+
+    def by_row(self, values: Iterable[T]) -> list[T | None]:
+        """Values of the graphs at the rows they come from; ``None`` where one could not be read."""
+        placed: list[T | None] = [None] * self.num_rows
+        for row, value in zip(self.rows.tolist(), values, strict=True):
+            placed[row] = value
+        return placed
 
     def rows_between(self, first: int, last: int) -> "RawGraphs":
         """What the source has in some of its rows, read or not, counted from the first of them."""
