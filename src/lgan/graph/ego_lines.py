@@ -207,9 +207,8 @@ class EgoLines(Incidence):
         table = code_features(found, level)
         edges = self.edge_part
         if edges is not None:  # the distinct rows of both
-            number, own = max(edges.size(0), 1), self.pair_rows
-            own = torch.arange(self.num_pairs, device=rows.device) if own is None else own.long()
-            joint, rows = torch.unique(rows * number + own, return_inverse=True)
+            number = max(edges.size(0), 1)
+            joint, rows = torch.unique(rows * number + self.row_of_pair, return_inverse=True)
             table = torch.cat([table[joint // number].to(edges.dtype), edges[joint % number]], 1)
         return replace(self, pair_table=table, pair_rows=rows.to(torch.int32), _trusted=True)
 
@@ -228,16 +227,12 @@ class EgoLines(Incidence):
     @property
     def code_table(self) -> Tensor | None:
         """The structural codes of the rows of the table ``[U, c]``, where there are any."""
-        if self.pair_table is None or not self._codes:
-            return None
-        return self.pair_table[:, : self._codes]
+        return self._columns(slice(self._codes))
 
     @property
     def edge_table(self) -> Tensor | None:
         """The features of the edges in the rows of the table ``[U, m]``, where there are any."""
-        if self.pair_table is None or not self.edge_columns:
-            return None
-        return self.pair_table[:, self._codes : self._codes + self.edge_columns]
+        return self._columns(slice(self._codes, self._codes + self.edge_columns))
 
     @property
     def pair_attr(self) -> Tensor | None:
@@ -247,7 +242,7 @@ class EgoLines(Incidence):
         table = self.edge_table
         if table is None:
             return None
-        each = table if self.pair_rows is None else table[self.pair_rows]
+        each = self.at_pairs(table)
         if not self.edge_categories:
             return each
         return each.long().squeeze(1) if each.size(1) == 1 else each.long()
@@ -255,14 +250,29 @@ class EgoLines(Incidence):
     @property
     def edge_part(self) -> Tensor | None:
         """Features and direction of the edges in the rows of the table, where there are any."""
-        if self.pair_table is None or self.pair_table.size(1) == self._codes:
-            return None
-        return self.pair_table[:, self._codes :]
+        return self._columns(slice(self._codes, None))
 
     @property
     def _codes(self) -> int:
-        assert self.pair_table is not None
-        return self.pair_table.size(1) - self.edge_columns - self.edge_directed
+        """How many columns of the table are structural codes."""
+        width = 0 if self.pair_table is None else self.pair_table.size(1)
+        return width - self.edge_columns - self.edge_directed
+
+    def _columns(self, which: slice) -> Tensor | None:
+        """Some columns of the table, where there are any."""
+        part = None if self.pair_table is None else self.pair_table[:, which]
+        return part if part is not None and part.size(1) else None
+
+    @property
+    def row_of_pair(self) -> Tensor:
+        """Row of the table for every pair ``[P]`` int32."""
+        if self.pair_rows is not None:
+            return self.pair_rows
+        return torch.arange(self.num_pairs, dtype=torch.int32, device=self.pair_index.device)
+
+    def at_pairs(self, values: Tensor) -> Tensor:
+        """Values of the rows of the table at the pairs that have them, ``[U, …]`` to ``[P, …]``."""
+        return values if self.pair_rows is None else values[self.pair_rows]
 
     @property
     def direction(self) -> Tensor | None:
@@ -271,8 +281,7 @@ class EgoLines(Incidence):
         """
         if self.pair_table is None or not self.edge_directed:
             return None
-        column = self.pair_table[:, -1]
-        return column if self.pair_rows is None else column[self.pair_rows]
+        return self.at_pairs(self.pair_table[:, -1])
 
     @property
     def edge_layout(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from lgan import ops
 from lgan.graph import EdgeFeatures, EgoLines
-from lgan.graph.edge_features import EdgeReduce, pair_attr, pair_direction
+from lgan.graph.edge_features import EdgeReduce
 from lgan.graph.pair_codes import code_channels, spread, spread_channels
 from lgan.nn.direction import Direction
 from lgan.nn.eager import eager
@@ -289,16 +289,11 @@ class LGANConv(nn.Module):
             check_finite(x)
             lines = EgoLines.from_edge_index(edge_index, num_nodes)
             self._lines = lines if self.cached else None
-        attr = direction = None
-        if edge_attr is not None:
-            attr = pair_attr(
-                edge_index, edge_attr, lines.pair_index, num_nodes, reduce=self.edge_reduce
-            )
-        if self.direction is not None:
-            direction = pair_direction(edge_index, lines.pair_index, num_nodes)
-        if attr is not None or direction is not None:
-            lines = lines.with_edges(EdgeFeatures.of(attr, direction))
-        return lines.coded(self.pair_code)
+        edges = EdgeFeatures.of_columns(
+            edge_index, edge_attr, lines.pair_index, num_nodes,
+            reduce=self.edge_reduce, directed=self.direction is not None,
+        )  # fmt: skip
+        return (lines if edges is None else lines.with_edges(edges)).coded(self.pair_code)
 
     def _aggregate(self, x: Tensor, lines: EgoLines) -> Tensor:
         """``(T ‖ S)``, or ``T`` alone where ``S`` is zero at all nodes or at all but few."""
