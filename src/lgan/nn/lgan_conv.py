@@ -20,7 +20,7 @@ from lgan.nn.edge_vectors import (
 )
 from lgan.nn.features import check_finite, check_node_weight, checked_features
 from lgan.nn.linear import EVERYTHING, Linear, check_categories, product
-from lgan.nn.norm import BatchNorm, LayerNorm, NoNorm, Norm, norm_layer
+from lgan.nn.norm import Norm, norm_layer
 from lgan.ops import together
 from lgan.ops.row_sum import row_sum
 
@@ -118,9 +118,10 @@ class LGANConv(nn.Module):
         cached: bool = False,
     ) -> None:
         super().__init__()
-        words: dict[str, tuple[str, Any]] = {"comb": (comb, Comb), "fusion": (fusion, Fusion)}
-        words |= {"branches": (branches, Branches), "code_map": (code_map, CodeMap)}
-        for name, (word, known) in words.items():
+        for name, word, known in (
+            ("comb", comb, Comb), ("fusion", fusion, Fusion), ("branches", branches, Branches),
+            ("code_map", code_map, CodeMap),
+        ):  # fmt: skip
             if word not in get_args(known):
                 raise ValueError(f"`{name}` must be one of {get_args(known)}, got {word!r}.")
         if squash not in (False, True):
@@ -161,9 +162,9 @@ class LGANConv(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
+        module: Any
         for module in self.children():
-            if isinstance(module, Linear | BatchNorm | LayerNorm | NoNorm | Direction):
-                module.reset_parameters()
+            module.reset_parameters()
         self._lines = None
 
     @eager
