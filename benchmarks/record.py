@@ -57,6 +57,12 @@ class Record:
             raise ValueError(f"{path}: {error}") from error
 
 
+def add_json_line(path: Path, row: dict[str, Any]) -> None:
+    """Add a row to a record that grows line by line."""
+    with path.open("a") as file:
+        file.write(json.dumps(row) + "\n")
+
+
 def json_lines(path: Path) -> list[dict[str, Any]]:
     """The rows of a record that grows line by line, one JSON object each."""
     rows = []

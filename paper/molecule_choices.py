@@ -11,7 +11,6 @@ compared with the default before this round, whose epochs fell from 5,000 graphs
 """
 
 import argparse
-import json
 import re
 import time
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.record import json_lines
+from benchmarks.record import add_json_line, json_lines
 from lgan._version import __version__
 from lgan.train.environment import environment, typed_command
 from paper.molecule_networks import networks
@@ -107,8 +106,7 @@ def run(
                     answers.mkdir(parents=True, exist_ok=True)
                     name = re.sub(r"\W+", "-", f"{column} {choice}")
                     np.savez_compressed(answers / f"{name}.npz", *each)
-                with output.open("a") as file:
-                    file.write(json.dumps(row) + "\n")
+                add_json_line(output, row)
                 print(column, choice, row["bagged"], row["seconds"], flush=True)
 
 

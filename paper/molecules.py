@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from benchmarks.child import call_in_child
-from benchmarks.record import json_lines
+from benchmarks.record import add_json_line, json_lines
 from lgan._version import __version__
 from lgan.data import replaced
 from lgan.train.environment import environment, typed_command
@@ -102,8 +102,7 @@ def run(
         for cell, each, parts in waiting:
             ran = _joined(parts) if parts else _network(folder, cell, each)
             row = _row(folder, cell, each, ran)
-            with output.open("a") as file:
-                file.write(json.dumps(row) + "\n")
+            add_json_line(output, row)
             print(*cell, [round(s, 4) for s in row["scores"]], row["train_seconds"], flush=True)
 
 

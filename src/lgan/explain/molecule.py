@@ -11,6 +11,7 @@ from lgan._optional import require
 from lgan.data import RawGraphs
 from lgan.data.columns import Columns
 from lgan.explain.atoms import MoleculeSpec, molecule_spec
+from lgan.explain.fragments import bond_ends
 from lgan.graph.segments import lengths_to_ptr
 
 Status = Literal["clean", "partial", "raw"]
@@ -42,12 +43,14 @@ class Molecule:
     @staticmethod
     def of_rdkit(mol: Any, name: str) -> "Molecule":
         """A molecule of RDKit whose atoms are the nodes."""
-        pairs = sorted(sorted((b.GetBeginAtomIdx(), b.GetEndAtomIdx())) for b in mol.GetBonds())
         return Molecule(
             mol=mol,
             status="clean",
             labels=torch.tensor([atom.GetAtomicNum() for atom in mol.GetAtoms()]),
-            pair_index=torch.tensor(pairs, dtype=torch.int64).view(-1, 2).t().contiguous(),
+            pair_index=torch.tensor(sorted(bond_ends(mol)), dtype=torch.int64)
+            .view(-1, 2)
+            .t()
+            .contiguous(),
             name=name,
         )
 
