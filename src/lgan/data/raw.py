@@ -141,8 +141,8 @@ class RawGraphs:
             name=name,
             node_ptr=node_ptr,
             pair_index=pair_index,
-            nodes=_NO_COLUMNS if node_labels is None else _numbered(node_labels),
-            pairs=_NO_COLUMNS if pair_labels is None else _numbered(pair_labels),
+            nodes=_NO_COLUMNS if node_labels is None else Columns.of_labels(node_labels),
+            pairs=_NO_COLUMNS if pair_labels is None else Columns.of_labels(pair_labels),
             targets={"class": [classes[k] for k in y.tolist()]},
             task=Task(kind, ("class",), classes) if len(classes) > 1 else None,
             ground_truth=ground_truth,
@@ -353,9 +353,3 @@ def _check_length(name: str, got: int, expected: int) -> None:
             f"`{name}` must have {expected} rows, got {got}. Give one for every graph, node or "
             "pair."
         )
-
-
-def _numbered(labels: Tensor) -> Columns:
-    """A column of labels that are numbers from 0 on."""
-    count = int(labels.max()) + 1 if len(labels) else 0
-    return Columns(labels.int()[:, None], ("label",), (tuple(map(str, range(count))),))

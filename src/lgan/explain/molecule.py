@@ -128,9 +128,7 @@ def _in_labels(read: Sequence[tuple[Molecule, Tensor]], dataset: str) -> RawGrap
 def _labels(parts: Sequence[Tensor], count: int) -> Columns:
     """A column of labels from 0 on, as the files of a set spell them; none where there are none."""
     values = torch.cat([torch.zeros(0, dtype=torch.int64), *parts])
-    if not count:
-        return Columns.empty(len(values))
-    return Columns(values.int()[:, None], ("label",), (tuple(map(str, range(count))),))
+    return Columns.of_labels(values, count) if count else Columns.empty(len(values))
 
 
 def molecule_from_graph(raw: RawGraphs, graph: int) -> Molecule:

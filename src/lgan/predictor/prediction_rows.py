@@ -27,7 +27,6 @@ from lgan.predictor.prediction_cells import (
     said_cells,
 )
 from lgan.predictor.predictor import Predictor
-from lgan.task import METRICS
 
 # Rows of files up to which their targets are compared with: a few hundred MB in memory.
 MOST_COMPARED = 10_000_000
@@ -228,8 +227,8 @@ class PredictionRows:
             y, answers = y[fresh], answers[fresh]
         if not bool(task.present(y).any()):
             return {}
-        fitting = [metric for metric in METRICS.values() if task.kind in metric.kinds]
-        measured = {metric.name: metric(y.numpy(), answers.numpy()) for metric in fitting}
+        each = task.metrics.items()
+        measured = {name: metric(y.numpy(), answers.numpy()) for name, metric in each}
         return {name: value for name, value in measured.items() if np.isfinite(value)}
 
     def _streamed(
