@@ -24,7 +24,7 @@ import torch
 from benchmarks.child import call_in_child
 from benchmarks.record import add_json_line, json_lines
 from lgan._version import __version__
-from lgan.data import replaced
+from lgan.data.cache import save_json
 from lgan.train.environment import environment, typed_command
 from paper.molecule_networks import NETWORKS
 from paper.molecule_peers import FORESTS, link
@@ -116,9 +116,7 @@ def _unit(function: str, arguments: dict[str, Any], path: Path) -> dict[str, Any
     """What a peer's model said, from its file where it is there."""
     if not path.exists():
         ran = called(function, arguments)
-        path.parent.mkdir(exist_ok=True)
-        with replaced(path) as temporary:
-            temporary.write_text(json.dumps(ran))
+        save_json(path, ran)
     found: dict[str, Any] = json.loads(path.read_text())
     return found
 

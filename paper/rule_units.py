@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from lgan.data import replaced
+from lgan.data.cache import save_json
 from lgan.estimator import LGANClassifier
 from lgan.explain.deletion import Players, remaining_outputs
 from lgan.explain.maskable import MaskableGraph
@@ -62,8 +62,7 @@ def unit(
             classifier.fit([m.smiles for m in molecules], [int(m.positive) for m in molecules])
             classifier.save(model)
         known = {"limit": limit, **explained(load_model(model), molecules, limit)}
-        with replaced(scores) as temporary:
-            temporary.write_text(json.dumps(known))
+        save_json(scores, known)
     return known
 
 

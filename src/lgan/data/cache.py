@@ -135,6 +135,12 @@ def save_json(path: Path, plain: Mapping[str, Any]) -> None:
         temporary.write_text(json.dumps(plain), encoding="utf-8")
 
 
+def save_record(path: Path | str, plain: Mapping[str, Any], *, indent: int | None = 1) -> None:
+    """Write a record as JSON of finite numbers to ``path``, whole or not at all."""
+    with replaced(Path(path)) as temporary:
+        temporary.write_text(json.dumps(plain, indent=indent, allow_nan=False) + "\n")
+
+
 def check_same(before: Mapping[str, Any], now: Mapping[str, Any], holds: str) -> None:
     """Refuse a folder of which a plan says that it ``holds`` what was made otherwise than now."""
     changed = [f"{n} {before.get(n)} → {now[n]}" for n in now if before.get(n) != now[n]]
