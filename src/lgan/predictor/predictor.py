@@ -1,6 +1,5 @@
 """A trained model and all that turns a source into predictions."""
 
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ from lgan.predictor.decision import (
     check_two_classes,
     decided,
     fitted_sharpness,
+    given_threshold,
     sharpened,
 )
 from lgan.predictor.explaining import explain_graphs
@@ -82,15 +82,12 @@ class Predictor:
         outputs, members, scale = stored.out_channels, stored.members, stored.target_scale
         if encoder.task is None or encoder.task.num_outputs != outputs:
             raise ValueError(f"its task must have {outputs} outputs")
+        option = stored.options.get
         for what, gives, reads in (
             ("features", encoder.num_features, stored.in_channels),
-            ("features of an edge", encoder.num_edge_features, stored.options.get("edge_dim", 0)),
-            ("directions", int(encoder.directed), int(stored.options.get("directed", False))),
-            (
-                "features of a whole graph",
-                encoder.num_graph_features,
-                stored.options.get("graph_dim", 0),
-            ),
+            ("features of an edge", encoder.num_edge_features, option("edge_dim", 0)),
+            ("directions", int(encoder.directed), int(option("directed", False))),
+            ("features of a whole graph", encoder.num_graph_features, option("graph_dim", 0)),
         ):
             if gives != reads:
                 raise ValueError(f"its encoder gives {gives} {what}, the network reads {reads}")
@@ -153,14 +150,7 @@ class Predictor:
         if isinstance(threshold, str):
             found = best_threshold(self._known(), self.task, threshold, self.sharpness)
             return replace(self, threshold=found)
-        try:
-            value = float(threshold)
-        except (TypeError, ValueError, RuntimeError):  # nothing, or several numbers
-            value = math.nan
-        if not 0 <= value <= 1:
-            raise ValueError(f"A threshold must lie between 0 and 1, got {threshold!r}.")
-        number = 1 if self.task.has_classes else len(self.task.targets)
-        return replace(self, threshold=torch.full((number,), value, dtype=torch.float64))
+        return replace(self, threshold=given_threshold(threshold, self.task))
 
     def predict_proba(self, source: Any, **reading: Any) -> NDArray[np.float64]:
         """Probabilities of the classes ``[n, C]``, or of the second class of every label
