@@ -52,16 +52,7 @@ def covered(
     alpha: float,
     seed: int,
 ) -> list[dict[str, Covered]]:
-    """Both methods on some of :data:`SPLITS` random splits, whose models train side by side.
-
-    Args:
-        graphs: Molecules, or graphs of another kind.
-        y: Numbers or classes ``[n]``.
-        estimator: What is fitted.
-        splits: Their numbers.
-        alpha: Share of misses.
-        seed: Fixes the splits.
-    """
+    """Both methods on some of :data:`SPLITS` random splits, whose models train side by side."""
     outer = _splits(y, SPLITS, seed, estimator)
     parts = []
     for train, _ in (outer[split] for split in splits):

@@ -85,13 +85,6 @@ def train_beside(
 
     Everything that happens in an epoch of the library counts: batches, steps, evaluation, and
     the state on disk where one is kept.
-
-    Args:
-        training: Our side.
-        peer: Runs an epoch of the peer, given its number from 0.
-        repeats: Epochs that count.
-        state: File for the state after every epoch.
-        progress: Told the epoch.
     """
     device = training.union.device
     samples: dict[str, list[float]] = {OURS: [], PEER: []}

@@ -76,15 +76,6 @@ def figure3(
     are two molecules, with hydrogens as Mutagenicity has them. Neither the partners nor, where
     the set has them, the molecules are among the graphs the models are trained on. Both panels of
     a row answer the same question on the same scale: what spoke for triangles, what for a mutagen.
-
-    Args:
-        root: Folder for downloads and caches.
-        mirror: Folder or address that holds ``Mutagenicity.zip``.
-        seed: Fixes graphs, folds, weights and batches.
-        epochs: Epochs of the two trainings, one pass over the training part each.
-        hidden: Widths of the two models.
-        device: Where to train.
-        bar: Opens a progress bar for a training.
     """
     reading = Reading(root=root, mirror=mirror, seed=seed)
     rows = [

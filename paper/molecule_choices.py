@@ -84,15 +84,8 @@ def run(
     members: int,
     answers: Path | None = None,
 ) -> None:
-    """Measure what is not in the records yet and add a line for each.
-
-    Args:
-        folder: Where the sets are prepared.
-        output: The records.
-        columns: Names of `SPLITS`.
-        choices: Names of `CHOICES`.
-        members: Models of an ensemble.
-        answers: Where to write what every member says.
+    """Measure what is not in the records yet and add a line for each; what every member says goes
+    to the folder ``answers``, where one is given.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
     rows = json_lines(output) if output.exists() else []

@@ -55,15 +55,6 @@ def run(
 
     What the peers do model by model is kept below ``folder`` as it is done, so that a run that was
     stopped loses no more than the models it was at.
-
-    Args:
-        folder: Where the sets are prepared.
-        output: File of JSON lines that cells are added to.
-        sets: Sets, the smallest first, say.
-        models: Models.
-        members: Sizes of ensembles; forests have one.
-        seeds: Trainings on the split of ogbg-molhiv.
-        processes: Models of peers at a time, each with one thread.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
     key = itemgetter("dataset", "split", "model", "members")

@@ -44,15 +44,7 @@ def unit(
     limit: int,
     training: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The scores of molecules by every method, from a file where they are known.
-
-    Args:
-        molecules: Molecules of the rule.
-        stem: Model and scores are kept under this name, and not computed again.
-        seed: Seed of the training.
-        limit: Positive molecules explained, the first that are classified right.
-        training: Options of :class:`lgan.LGANClassifier`.
-    """
+    """The scores of molecules by every method, from a file where they are known."""
     model, scores = stem.with_suffix(".safetensors"), stem.with_suffix(".json")
     known = json.loads(scores.read_text()) if scores.exists() else {}
     if known.get("limit") != limit or list(known.get("methods", {})) != list(COMPARED):

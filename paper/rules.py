@@ -85,10 +85,6 @@ def draw_molecules(
 
     Half of the negatives or more have a group of the rule, where there are so many: what looks
     alike and is not teaches a model the rule rather than a part of it.
-
-    Args:
-        rules: Names of :data:`RULES`.
-        files: Tables with a column ``smiles``.
     """
     found: dict[str, dict[str, list[LabelledMolecule]]] = {
         name: {"positive": [], "near": [], "far": []} for name in rules

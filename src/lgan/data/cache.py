@@ -21,11 +21,6 @@ fcntl: Any = import_module("fcntl") if os.name == "posix" else None
 def cache_key(name: str, options: Mapping[str, Any], code: str) -> str:
     """A file name that begins readably and changes with every option and what computes it.
 
-    Args:
-        name: What the file holds.
-        options: What it was made with.
-        code: Digest of the code that makes it.
-
     Example:
         >>> cache_key("MUTAG", {"compress": True}, "a51f")
         'MUTAG-4630bc4810b4'

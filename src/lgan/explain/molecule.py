@@ -137,10 +137,6 @@ def molecule_from_graph(raw: RawGraphs, graph: int) -> Molecule:
     The files keep neither charges nor, in MUTAG and PTC_MR, hydrogens. A nitrogen with four bonds
     gets a plus and the oxygen that only it holds a minus (a nitro group), an oxygen with three
     bonds a plus; what RDKit still refuses is drawn as it is, see ``status``.
-
-    Args:
-        raw: A set of molecules, see :data:`lgan.explain.MOLECULES`.
-        graph: Which of its graphs.
     """
     spec = molecule_spec(raw.name)
     if raw.node_labels is None:

@@ -102,11 +102,6 @@ def check_edge_attr(edge_attr: Any, edges: int, name: str = "edge_attr") -> Tens
     or finite real vectors ``[E, d]``.
 
     Values are looked at on the CPU alone: elsewhere the look would wait for the device.
-
-    Args:
-        edge_attr: What was given.
-        edges: Number of edges ``E``.
-        name: What it is called.
     """
     if not isinstance(edge_attr, Tensor):
         raise TypeError(

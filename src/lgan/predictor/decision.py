@@ -80,12 +80,6 @@ def decided(answers: Tensor, task: Task, threshold: Tensor | None = None) -> Ten
 def best_threshold(known: OutOfFold, task: Task, metric: str, sharpness: Tensor | None) -> Tensor:
     """The threshold by which a metric of the out-of-fold decisions is best, ``[1]`` or one for
     every label ``[T]``; of several equally good ones the nearest to one half.
-
-    Args:
-        known: Out-of-fold predictions.
-        task: A task of two classes.
-        metric: ``accuracy`` or ``balanced-accuracy``.
-        sharpness: What the probabilities are sharpened by.
     """
     check_two_classes(task)
     if metric not in DECISIVE:
