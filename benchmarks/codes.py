@@ -10,11 +10,10 @@ from benchmarks.child import peak_memory as peak
 from benchmarks.config import BenchConfig
 from benchmarks.measure import OURS, comparison
 from benchmarks.row import Bar, Row
-from benchmarks.training import Training, no_graphs, train_beside
+from benchmarks.training import Training, train_beside
 from lgan.data import DATASETS, load
 from lgan.graph.pair_codes import pair_codes
 from lgan.nn import LGAN
-from lgan.train.jobs import Job
 
 SETS = ("MUTAG", "PTC_GIN", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI", "Mutagenicity", "COLLAB")
 COUNTED = ("triangles", "cycles", "full", "claws", "rings")
@@ -81,16 +80,8 @@ def _training(name: str, level: str, width: int, config: BenchConfig) -> Trainin
     union = load(
         name, root=config.root, mirror=config.mirror, pair_code=level, seed=config.seed
     ).to(config.device)
-    job = Job(
-        seed=config.seed,
-        train=torch.ones(union.num_graphs, dtype=torch.bool),
-        test=torch.tensor([0]),
-        validation=no_graphs(),
-    )
     build = partial(
         LGAN, union.num_features, width, union.num_classes, readout=DATASETS[name].readout,
         pair_code=level,
     )  # fmt: skip
-    return Training(
-        union, build, [job], groups=torch.full((union.num_graphs,), -1), seed=config.seed
-    )
+    return Training.on_all(union, build, seed=config.seed)

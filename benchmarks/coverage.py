@@ -8,7 +8,6 @@ calibrated.
 
 import argparse
 import csv
-import json
 import math
 import os
 import warnings
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from benchmarks.peers import pyg_graphs
-from benchmarks.record import json_lines
+from benchmarks.record import add_json_line, json_lines
 from lgan.data import load_raw, node_features
 from lgan.estimator import LGANClassifier, LGANRegressor
 from lgan.estimator.side_by_side import Estimator, fit_side_by_side
@@ -53,16 +52,7 @@ def covered(
     alpha: float,
     seed: int,
 ) -> list[dict[str, Covered]]:
-    """Both methods on some of :data:`SPLITS` random splits, whose models train side by side.
-
-    Args:
-        graphs: Molecules, or graphs of another kind.
-        y: Numbers or classes ``[n]``.
-        estimator: What is fitted.
-        splits: Their numbers.
-        alpha: Share of misses.
-        seed: Fixes the splits.
-    """
+    """Both methods on some of :data:`SPLITS` random splits, whose models train side by side."""
     outer = _splits(y, SPLITS, seed, estimator)
     parts = []
     for train, _ in (outer[split] for split in splits):
@@ -176,12 +166,11 @@ def main() -> None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
                 found = covered(graphs, y, estimator, splits, alpha=given.alpha, seed=given.seed)
-            with given.output.open("a") as file:
-                for split, both in zip(splits, found, strict=True):
-                    row = {**told, "split": split, "found": both}
-                    file.write(json.dumps({**row, "environment": environment(device)}) + "\n")
-                    sizes = (f"{name} {of.share:.3f} {of.size:.3f}" for name, of in both.items())
-                    print(path.stem, split, *sizes, flush=True)
+            for split, both in zip(splits, found, strict=True):
+                row = {**told, "split": split, "found": both, "environment": environment(device)}
+                add_json_line(given.output, row)
+                sizes = (f"{name} {of.share:.3f} {of.size:.3f}" for name, of in both.items())
+                print(path.stem, split, *sizes, flush=True)
 
 
 def records(path: Path = RECORDS) -> list[dict[str, Any]]:

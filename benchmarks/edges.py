@@ -13,10 +13,9 @@ from benchmarks.measure import OURS, comparison
 from benchmarks.peers import PeerTraining
 from benchmarks.row import Bar, Row
 from benchmarks.sets import BothSides, load_both
-from benchmarks.training import PEER, Training, no_graphs, train_beside
+from benchmarks.training import PEER, Training, train_beside
 from lgan.data import RawGraphs
 from lgan.nn import LGAN
-from lgan.train.jobs import Job
 
 SETS = ("MUTAG", "PTC_MR", "Mutagenicity")
 # Ten models take minutes for a few epochs of all of it.
@@ -102,14 +101,8 @@ def _beside_gine(name: str, kind: _Kind, both: BothSides, config: BenchConfig) -
 
 def _training(both: BothSides, models: int, config: BenchConfig) -> Training:
     union = both.union
-    everything = torch.ones(union.num_graphs, dtype=torch.bool)
-    jobs = [
-        Job(seed=config.seed + i, train=everything, test=torch.tensor([0]), validation=no_graphs())
-        for i in range(models)
-    ]
     build = partial(
         LGAN, union.num_features, WIDTH, union.num_classes, readout=both.readout,
         edge_dim=union.num_edge_features or None,
     )  # fmt: skip
-    groups = torch.full((union.num_graphs,), -1)
-    return Training(union, build, jobs, groups=groups, seed=config.seed)
+    return Training.on_all(union, build, models=models, seed=config.seed)

@@ -2,17 +2,14 @@
 
 from functools import partial
 
-import torch
-
 from benchmarks.config import BenchConfig
 from benchmarks.measure import comparison
 from benchmarks.peers import PeerTraining
 from benchmarks.row import Bar, Row
 from benchmarks.sets import load_both
-from benchmarks.training import PEER, Training, no_graphs, train_beside
+from benchmarks.training import PEER, Training, train_beside
 from lgan.nn import LGAN
 from lgan.nn.lgan_conv import Comb
-from lgan.train.jobs import Job
 
 # Set, pair encoder, width, at most this part of GIN's time.
 CASES: tuple[tuple[str, Comb, int, float], ...] = (
@@ -42,21 +39,10 @@ def _row(name: str, comb: Comb, width: int, limit: float, config: BenchConfig) -
     both = load_both(name, config, sample=sample)
     union, device = both.union, config.device
     smallest = min(range(len(both.graphs)), key=lambda g: int(both.graphs[g].num_nodes))
-    job = Job(
-        seed=config.seed,
-        train=torch.ones(union.num_graphs, dtype=torch.bool),
-        test=torch.tensor([smallest]),
-        validation=no_graphs(),
+    build = partial(
+        LGAN, union.num_features, width, union.num_classes, comb=comb, readout=both.readout
     )
-    training = Training(
-        union=union,
-        factory=partial(
-            LGAN, union.num_features, width, union.num_classes, comb=comb, readout=both.readout
-        ),
-        jobs=[job],
-        groups=torch.full((union.num_graphs,), -1),
-        seed=config.seed,
-    )
+    training = Training.on_all(union, build, tested=smallest, seed=config.seed)
     peer = PeerTraining(
         both.graphs, [both.graphs[smallest]], hidden_channels=width,
         num_classes=union.num_classes, device=device,

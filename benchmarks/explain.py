@@ -17,7 +17,7 @@ from lgan import ops
 from lgan.data import Encoder, load_raw
 from lgan.explain import Attribution, attribute
 from lgan.explain.integrated_gradients import METHOD
-from lgan.explain.peers import CONFIG
+from lgan.explain.peers import pyg_explainer
 from lgan.explain.pyg_view import PyGView
 from lgan.nn import LGAN
 from lgan.train import TrainConfig, train_ensemble
@@ -132,7 +132,11 @@ def _rows(
         found["together"] = attribute(model, graphs, targets, method=METHOD, of="logit")
 
     def peer() -> None:
-        explainer = _captum(model, 2 if config.quick else STEPS)
+        from torch_geometric.explain.algorithm import CaptumExplainer
+
+        steps = 2 if config.quick else STEPS
+        captum = CaptumExplainer("IntegratedGradients", n_steps=steps)
+        explainer = pyg_explainer(model, captum)
         pairs = zip(graphs, targets, strict=True)
         found["peer"] = [_mask(explainer, g, t) for g, t in pairs]
 
@@ -152,19 +156,6 @@ def _rows(
         row(f"{name}, one by one{count}", what, each, bar=BAR, detail=detail),
         row(f"{name}, all at once{count}", what, {**each, OURS: each["together"]}),
     ]
-
-
-def _captum(model: nn.Module, steps: int) -> Any:
-    from torch_geometric.explain import Explainer
-    from torch_geometric.explain.algorithm import CaptumExplainer
-
-    return Explainer(
-        PyGView(model).eval(),
-        algorithm=CaptumExplainer("IntegratedGradients", n_steps=steps),
-        explanation_type="phenomenon",
-        edge_mask_type="object",
-        model_config=CONFIG,
-    )
 
 
 def _mask(explainer: Any, graph: Data, target: int) -> Tensor:

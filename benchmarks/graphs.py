@@ -106,11 +106,6 @@ def ego_networks(shape: str, num_graphs: int, *, seed: int = 0) -> tuple[Tensor,
     The nodes of a graph lie on a ring that is cut into arcs, its groups; each arc reaches into
     the next and all its members know each other. Node 0, the ego, knows everyone.
 
-    Args:
-        shape: A name of ``SHAPES``.
-        num_graphs: Number of graphs.
-        seed: Fixes the graphs.
-
     Returns:
         Canonical pairs of the disjoint union ``[2, P]`` and where the nodes of each graph begin
         ``[num_graphs + 1]``.

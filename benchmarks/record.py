@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.row import Row
-from lgan.data import replaced
+from lgan.data.cache import save_record
 
 FORMAT = 1
 
@@ -45,8 +45,7 @@ class Record:
 
     def save(self, path: Path) -> None:
         """Write the record as JSON, whole or not at all."""
-        with replaced(path) as temporary:
-            temporary.write_text(json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n")
+        save_record(path, self.to_json())
 
     @staticmethod
     def load(path: Path) -> "Record":
@@ -55,6 +54,12 @@ class Record:
             return Record.from_json(json.loads(path.read_text()))
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
+
+
+def add_json_line(path: Path, row: dict[str, Any]) -> None:
+    """Add a row to a record that grows line by line."""
+    with path.open("a") as file:
+        file.write(json.dumps(row) + "\n")
 
 
 def json_lines(path: Path) -> list[dict[str, Any]]:

@@ -77,12 +77,7 @@ def load_both(
 
 
 def sample_graphs(raw: RawGraphs, ids: Tensor) -> tuple[RawGraphs, Tensor]:
-    """Some graphs of a set, in order, and which of its nodes they hold.
-
-    Args:
-        raw: The set.
-        ids: Graphs to keep, in rising order.
-    """
+    """Some graphs of a set, in order, and which of its nodes they hold."""
     start = raw.node_ptr[ids]
     return raw.select(ids), concat_ranges(start, raw.node_ptr[ids + 1] - start)
 

@@ -12,13 +12,12 @@ from benchmarks.measure import OURS, comparison, synchronize
 from benchmarks.molecules import molecule_file
 from benchmarks.peers import PeerTraining
 from benchmarks.row import Bar, Row
-from benchmarks.training import PEER, Training, no_graphs, train_beside
+from benchmarks.training import PEER, Training, train_beside
 from lgan.data import Encoder, load_raw
 from lgan.graph import GraphUnion
 from lgan.nn import LGAN
 from lgan.nn.edge_vectors import edge_vectors
 from lgan.train.curves import Curves
-from lgan.train.jobs import Job
 
 WIDTH, WORKERS = 128, 8
 BATCHES = (128, 1024)
@@ -98,14 +97,11 @@ def pyg_data(union: GraphUnion) -> list[Data]:
 
 
 def _training(union: GraphUnion, batch: int, config: BenchConfig) -> Training:
-    everything = torch.ones(union.num_graphs, dtype=torch.bool)
-    job = Job(config.seed, everything, test=torch.tensor([0]), validation=no_graphs())
     build = partial(
         LGAN, union.num_features, WIDTH, union.num_classes, residual=True,
         edge_dim=union.num_edge_features,
     )  # fmt: skip
-    groups = torch.full((union.num_graphs,), -1)
-    return Training(union, build, [job], groups, config.seed, batch)
+    return Training.on_all(union, build, seed=config.seed, batch_size=batch)
 
 
 def _idle(training: Training) -> dict[str, float]:

@@ -39,6 +39,23 @@ class Training:
     seed: int = 0
     batch_size: int = 32
 
+    @staticmethod
+    def on_all(
+        union: GraphUnion,
+        factory: Callable[[], nn.Module],
+        *,
+        models: int = 1,
+        tested: int = 0,
+        seed: int = 0,
+        batch_size: int = 32,
+    ) -> "Training":
+        """Train models on every graph; the loop tests on one of them."""
+        everything = torch.ones(union.num_graphs, dtype=torch.bool)
+        nothing = torch.empty(0, dtype=torch.int64)
+        jobs = [Job(seed + i, everything, torch.tensor([tested]), nothing) for i in range(models)]
+        groups = torch.full((union.num_graphs,), -1)
+        return Training(union, factory, jobs, groups, seed, batch_size)
+
     def run(
         self,
         epochs: int,
@@ -68,13 +85,6 @@ def train_beside(
 
     Everything that happens in an epoch of the library counts: batches, steps, evaluation, and
     the state on disk where one is kept.
-
-    Args:
-        training: Our side.
-        peer: Runs an epoch of the peer, given its number from 0.
-        repeats: Epochs that count.
-        state: File for the state after every epoch.
-        progress: Told the epoch.
     """
     device = training.union.device
     samples: dict[str, list[float]] = {OURS: [], PEER: []}
@@ -107,8 +117,3 @@ def dense_operations(run: Callable[[], object]) -> int:
     with ops.backend("torch"), FlopCounterMode(display=False) as counter:
         run()
     return int(counter.get_total_flops())
-
-
-def no_graphs() -> Tensor:
-    """The ids of no graph."""
-    return torch.empty(0, dtype=torch.int64)

@@ -56,12 +56,7 @@ def changes_of(settings: dict[str, Any], aside: Sequence[str] = ()) -> list[str]
 
 
 def ablation_grid(runs: Sequence[Run], rule: str = "gin") -> Grid:
-    """One table: variants down, sets across, each beside the full model on the same folds.
-
-    Args:
-        runs: Records of LGAN, see :func:`paper.records.read_runs`.
-        rule: Selection rule.
-    """
+    """One table: variants down, sets across, each beside the full model on the same folds."""
     found: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         found.setdefault((variant_name(run), run.dataset), []).append(run)

@@ -23,12 +23,7 @@ ROWS = {
 
 
 def bond_grids(runs: Sequence[Run]) -> list[Grid]:
-    """A table for every rule: models without and with bonds, the difference in brackets.
-
-    Args:
-        runs: Records of ``lgan cv SET --edge-features labels`` and ``none``, see
-            :func:`paper.records.read_runs`.
-    """
+    """A table for every rule: models without and with bonds, the difference in brackets."""
     return [_grid(runs, rule) for rule in RULES]
 
 

@@ -236,9 +236,6 @@ def read_refusals(folder: Path | str) -> dict[tuple[str, str], str]:
     """What models said of sets they cannot do, from the records of ``lgan table runtime``, and
     how long those would take that can.
 
-    Args:
-        folder: Folder of these records; may be missing.
-
     Returns:
         The reason by model and data set.
     """

@@ -89,17 +89,6 @@ def score_explanations(
 ) -> dict[str, Any]:
     """Train a model for every seed, explain graphs it classifies right, score all methods: a record
     for :func:`paper.json_records.write_record`.
-
-    Args:
-        name: A name of :data:`CASES`.
-        seeds: Seeds of the models and of the methods.
-        limit: Graphs explained for each model, drawn among those that qualify.
-        methods: Methods to compare.
-        root: Folder for downloads and caches.
-        mirror: Folder or address that holds ``NAME.zip``.
-        device: Where to compute.
-        given: Settings in place of those of the case.
-        progress: Told what is being done.
     """
     case, methods = CASES[known(name, CASES, "case")], tuple(methods)
     tell = progress or (lambda _: None)

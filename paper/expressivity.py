@@ -88,10 +88,6 @@ def measure_refinement(row: str, pairs: Mapping[str, Sequence[tuple[Any, Any]]])
 def measure_network(row: str, pairs: Mapping[str, Sequence[tuple[Any, Any]]]) -> Count:
     """Pairs that a network with random weights separates, and what it costs; a permuted copy of
     every graph is the control.
-
-    Args:
-        row: A name of :data:`NETWORKS`.
-        pairs: Pairs by category, see :func:`lgan.data.pairs.load_brec`.
     """
     options = NETWORKS[row]
     transform = EgoLineGraph(pair_code=options.get("pair_code", "none"))
@@ -128,13 +124,7 @@ def measure_trained(
     pairs: Mapping[str, Sequence[tuple[Any, Any]]],
     progress: Callable[[float], None] | None = None,
 ) -> Count:
-    """Pairs that networks trained by the protocol of the benchmark separate.
-
-    Args:
-        row: A name of :data:`NETWORKS`.
-        pairs: Pairs by category.
-        progress: Called with the fraction of the pairs done.
-    """
+    """Pairs that networks trained by the protocol of the benchmark separate."""
     options, config = NETWORKS[row], ProtocolConfig()
     build = partial(LGAN, 1, WIDTH, OUT_CHANNELS, num_layers=LAYERS, **options)
     level, total = options.get("pair_code", "none"), sum(len(some) for some in pairs.values())

@@ -14,10 +14,6 @@ from lgan.explain.question import Question
 def edge_auc(scores: Sequence[Tensor], truths: Sequence[Tensor]) -> tuple[float, float]:
     """Area under the ROC curve of edge scores against the edges that count, in two conventions.
 
-    Args:
-        scores: Score of every edge, a tensor for each graph.
-        truths: Whether it counts.
-
     Returns:
         All edges of all graphs in one curve (the convention of GNNExplainer and PGExplainer),
         and the mean over the graphs that have edges of both kinds. NaN where there are none.

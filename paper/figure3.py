@@ -1,6 +1,5 @@
 """The paper's Figure 3: what the edges of two graphs and two molecules meant to LGAN."""
 
-import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
@@ -11,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from lgan._optional import require
-from lgan.data import RawGraphs, node_features, replaced, stratified_folds
+from lgan.data import RawGraphs, node_features, stratified_folds
+from lgan.data.cache import save_record
 from lgan.experiment import Reading, Settings, factory, network_spec, prepare, settings_for
 from lgan.explain import MOLECULES, Attribution, GalleryItem, Picture, Scale, attribute, save
 from lgan.explain.integrated_gradients import METHOD
@@ -55,8 +55,7 @@ class Figure3:
         paths = [Path(path).with_suffix(ending) for ending in (".svg", ".png", ".json")]
         for picture in paths[:2]:
             save(self.pictures, picture, columns=2)
-        with replaced(paths[2]) as temporary:
-            temporary.write_text(json.dumps(self.record, indent=1, allow_nan=False) + "\n")
+        save_record(paths[2], self.record)
         return paths
 
 
@@ -77,15 +76,6 @@ def figure3(
     are two molecules, with hydrogens as Mutagenicity has them. Neither the partners nor, where
     the set has them, the molecules are among the graphs the models are trained on. Both panels of
     a row answer the same question on the same scale: what spoke for triangles, what for a mutagen.
-
-    Args:
-        root: Folder for downloads and caches.
-        mirror: Folder or address that holds ``Mutagenicity.zip``.
-        seed: Fixes graphs, folds, weights and batches.
-        epochs: Epochs of the two trainings, one pass over the training part each.
-        hidden: Widths of the two models.
-        device: Where to train.
-        bar: Opens a progress bar for a training.
     """
     reading = Reading(root=root, mirror=mirror, seed=seed)
     rows = [

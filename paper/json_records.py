@@ -4,16 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from lgan.data import replaced
+from lgan.data.cache import save_record
 
 FORMAT = 1
 
 
 def write_record(path: Path | str, content: dict[str, Any]) -> None:
     """Write a record as JSON, whole or not at all."""
-    with replaced(Path(path)) as temporary:
-        text = json.dumps({"format": FORMAT, **content}, indent=1, allow_nan=False)
-        temporary.write_text(text + "\n")
+    save_record(path, {"format": FORMAT, **content})
 
 
 def read_record(path: Path | str, what: str) -> dict[str, Any]:

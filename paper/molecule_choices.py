@@ -11,7 +11,6 @@ compared with the default before this round, whose epochs fell from 5,000 graphs
 """
 
 import argparse
-import json
 import re
 import time
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.record import json_lines
+from benchmarks.record import add_json_line, json_lines
 from lgan._version import __version__
 from lgan.train.environment import environment, typed_command
 from paper.molecule_networks import networks
@@ -85,15 +84,8 @@ def run(
     members: int,
     answers: Path | None = None,
 ) -> None:
-    """Measure what is not in the records yet and add a line for each.
-
-    Args:
-        folder: Where the sets are prepared.
-        output: The records.
-        columns: Names of `SPLITS`.
-        choices: Names of `CHOICES`.
-        members: Models of an ensemble.
-        answers: Where to write what every member says.
+    """Measure what is not in the records yet and add a line for each; what every member says goes
+    to the folder ``answers``, where one is given.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
     rows = json_lines(output) if output.exists() else []
@@ -107,8 +99,7 @@ def run(
                     answers.mkdir(parents=True, exist_ok=True)
                     name = re.sub(r"\W+", "-", f"{column} {choice}")
                     np.savez_compressed(answers / f"{name}.npz", *each)
-                with output.open("a") as file:
-                    file.write(json.dumps(row) + "\n")
+                add_json_line(output, row)
                 print(column, choice, row["bagged"], row["seconds"], flush=True)
 
 

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.child import run_child
+from benchmarks.watched import PEER_PYTHON
 from lgan.train.environment import choose_device, environment
 from paper.molecule_sets import BITS, RADIUS, TEST, PreparedSet
 
-# An interpreter that has chemprop: it is a peer, never a dependency.
-PEER_PYTHON = "LGAN_CHEMPROP_PYTHON"
 # Forests and what they have in place of scikit-learn's defaults. `rf-tuned` was chosen on the
 # validation part of HIV (`python -m paper.molecule_choices`), also before splits by entropy and
 # balanced classes, which were no better and of which no record is kept.

@@ -22,9 +22,9 @@ import numpy as np
 import torch
 
 from benchmarks.child import call_in_child
-from benchmarks.record import json_lines
+from benchmarks.record import add_json_line, json_lines
 from lgan._version import __version__
-from lgan.data import replaced
+from lgan.data.cache import save_json
 from lgan.train.environment import environment, typed_command
 from paper.molecule_networks import NETWORKS
 from paper.molecule_peers import FORESTS, link
@@ -55,15 +55,6 @@ def run(
 
     What the peers do model by model is kept below ``folder`` as it is done, so that a run that was
     stopped loses no more than the models it was at.
-
-    Args:
-        folder: Where the sets are prepared.
-        output: File of JSON lines that cells are added to.
-        sets: Sets, the smallest first, say.
-        models: Models.
-        members: Sizes of ensembles; forests have one.
-        seeds: Trainings on the split of ogbg-molhiv.
-        processes: Models of peers at a time, each with one thread.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
     key = itemgetter("dataset", "split", "model", "members")
@@ -102,8 +93,7 @@ def run(
         for cell, each, parts in waiting:
             ran = _joined(parts) if parts else _network(folder, cell, each)
             row = _row(folder, cell, each, ran)
-            with output.open("a") as file:
-                file.write(json.dumps(row) + "\n")
+            add_json_line(output, row)
             print(*cell, [round(s, 4) for s in row["scores"]], row["train_seconds"], flush=True)
 
 
@@ -117,9 +107,7 @@ def _unit(function: str, arguments: dict[str, Any], path: Path) -> dict[str, Any
     """What a peer's model said, from its file where it is there."""
     if not path.exists():
         ran = called(function, arguments)
-        path.parent.mkdir(exist_ok=True)
-        with replaced(path) as temporary:
-            temporary.write_text(json.dumps(ran))
+        save_json(path, ran)
     found: dict[str, Any] = json.loads(path.read_text())
     return found
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from benchmarks.record import json_lines
+from benchmarks.record import add_json_line, json_lines
 from lgan._version import __version__
 from lgan.data import Encoder, load_raw, stratified_folds
 from lgan.data.cache import load_tensors, save_tensors
@@ -288,8 +288,7 @@ def run(
                 if row is None:
                     print(name, choice, "is not prepared", flush=True)
                     continue
-                with output.open("a") as file:
-                    file.write(json.dumps(row) + "\n")
+                add_json_line(output, row)
                 print(name, choice, row["bagged"], row["fair"], row["seconds"], flush=True)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from lgan.data import replaced
+from lgan.data.cache import save_json
 from lgan.estimator import LGANClassifier
 from lgan.explain.deletion import Players, remaining_outputs
 from lgan.explain.maskable import MaskableGraph
@@ -44,15 +44,7 @@ def unit(
     limit: int,
     training: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The scores of molecules by every method, from a file where they are known.
-
-    Args:
-        molecules: Molecules of the rule.
-        stem: Model and scores are kept under this name, and not computed again.
-        seed: Seed of the training.
-        limit: Positive molecules explained, the first that are classified right.
-        training: Options of :class:`lgan.LGANClassifier`.
-    """
+    """The scores of molecules by every method, from a file where they are known."""
     model, scores = stem.with_suffix(".safetensors"), stem.with_suffix(".json")
     known = json.loads(scores.read_text()) if scores.exists() else {}
     if known.get("limit") != limit or list(known.get("methods", {})) != list(COMPARED):
@@ -62,8 +54,7 @@ def unit(
             classifier.fit([m.smiles for m in molecules], [int(m.positive) for m in molecules])
             classifier.save(model)
         known = {"limit": limit, **explained(load_model(model), molecules, limit)}
-        with replaced(scores) as temporary:
-            temporary.write_text(json.dumps(known))
+        save_json(scores, known)
     return known
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lgan._optional import require
+from lgan.explain.fragments import bond_ends
 
 # Atoms of a molecule; positive molecules of a rule at most; seed of the draw.
 SMALLEST, LARGEST, POSITIVES, SEED = 8, 30, 125, 0
@@ -73,7 +74,7 @@ class LabelledMolecule:
     def bonds(self) -> list[set[tuple[int, int]]]:
         """The bonds between the atoms of every group."""
         mol = require("rdkit.Chem").MolFromSmiles(self.smiles)
-        ends = [sorted((b.GetBeginAtomIdx(), b.GetEndAtomIdx())) for b in mol.GetBonds()]
+        ends = bond_ends(mol)
         return [{(u, v) for u, v in ends if u in g and v in g} for g in map(set, self.groups)]
 
 
@@ -84,10 +85,6 @@ def draw_molecules(
 
     Half of the negatives or more have a group of the rule, where there are so many: what looks
     alike and is not teaches a model the rule rather than a part of it.
-
-    Args:
-        rules: Names of :data:`RULES`.
-        files: Tables with a column ``smiles``.
     """
     found: dict[str, dict[str, list[LabelledMolecule]]] = {
         name: {"positive": [], "near": [], "far": []} for name in rules

@@ -74,15 +74,7 @@ def measure_costs(
     arguments: dict[str, Any],
     on_cost: Callable[[Cost], None] | None = None,
 ) -> list[Cost]:
-    """Measure every model on every set, one after another, each in a process of its own.
-
-    Args:
-        models: Names of models.
-        datasets: Names of data sets.
-        in_child: Runs a function in a fresh process.
-        arguments: Further arguments of :func:`measure_cost`.
-        on_cost: Told every cell.
-    """
+    """Measure every model on every set, one after another, each in a process of its own."""
     costs = []
     for dataset in datasets:
         for model in models:
@@ -111,17 +103,7 @@ def measure_cost(
     seed: int = 0,
     device: str = "cpu",
 ) -> dict[str, Any]:
-    """Measure one model on one set, in this process; a refusal is a result.
-
-    Args:
-        model: Name of the model.
-        dataset: Name of the data set.
-        epochs: Epochs that count.
-        root: Folder for downloads.
-        mirror: Folder or address of the archives.
-        seed: Seed of folds and weights.
-        device: Where to compute.
-    """
+    """Measure one model on one set, in this process; a refusal is a result."""
     settings = settings_for(model, dataset, iterations=0, epochs=epochs + 1, seed=seed)
     shown = {key: settings.flat().get(key) for key in ("hidden", "num_layers", "batch_size")}
     cost = Cost(model, dataset, settings=shown)

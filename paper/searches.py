@@ -63,12 +63,7 @@ def read_searches(folder: Path | str) -> list[Search]:
 
 
 def search_grid(searches: Sequence[Search], runs: Sequence[Run]) -> Grid:
-    """One table: models down, sets across; the best trial, then the same settings anew.
-
-    Args:
-        searches: See :func:`read_searches`.
-        runs: Cross-validation records, see :func:`paper.records.read_runs`.
-    """
+    """One table: models down, sets across; the best trial, then the same settings anew."""
     by_cell = {(search.model, search.dataset): search for search in searches}
     models = dict.fromkeys(sorted(search.model for search in searches))
     sets = [name for name in SETS if any(key[1] == name for key in by_cell)]

@@ -14,9 +14,6 @@ def source_digest(*patterns: str) -> str:
     Whatever they compute may be kept on disk under it: an update, or an edit, asks for another
     key. A hundred files take about a millisecond.
 
-    Args:
-        patterns: Patterns of :meth:`pathlib.Path.glob` below the package.
-
     Example:
         >>> source_digest("data/*.py") == source_digest("graph/*.py")
         False

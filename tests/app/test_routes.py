@@ -11,7 +11,8 @@ import pytest
 from lgan.app.answers import explained
 from lgan.app.batches import Batch, Batches
 from lgan.app.one_thread import OneThread
-from lgan.predictor.prediction_rows import PredictionRows, predicted_columns
+from lgan.predictor.prediction_cells import predicted_columns
+from lgan.predictor.prediction_rows import PredictionRows
 
 NITROBENZENE = "c1ccccc1[N+](=O)[O-]"
 

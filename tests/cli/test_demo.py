@@ -58,8 +58,8 @@ def test_output_that_is_a_file_is_bad_usage(lgan, tmp_path):
 @pytest.mark.parametrize("compiled", [False, True])
 def test_demo_compiles_before_its_clock_and_says_so(compiled, lgan, monkeypatch):
     done = []
-    monkeypatch.setattr("lgan.cli.demo.layer_is_compiled", lambda: compiled)
-    monkeypatch.setattr("lgan.cli.demo.compile_layer", lambda: done.append("layer"))
+    monkeypatch.setattr("lgan.ops.ahead.layer_is_compiled", lambda: compiled)
+    monkeypatch.setattr("lgan.ops.ahead.compile_layer", lambda: done.append("layer"))
     ran = lgan("demo", "--epochs", 1, "--folds", 2)
     assert ran.code == 0, ran.err
     assert done == ([] if compiled else ["layer"])

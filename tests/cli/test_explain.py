@@ -222,7 +222,7 @@ def test_matplotlib_is_asked_for_before_anything_is_computed(option, triangles, 
         raise AssertionError("computed before the package was asked for")
 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr("lgan.predictor.predictor.load_raw", computed)
+    monkeypatch.setattr("lgan.predictor.reading.load_raw", computed)
     ran = lgan("explain", triangles, "--index", 0, *option)
     assert ran.code == 1
     assert "pip install 'lgan[plot]'" in ran.err
@@ -285,7 +285,7 @@ def test_graph_without_edges_has_an_empty_explanation(triangles, lgan, monkeypat
             node_labels=torch.zeros(2, dtype=torch.int64),
         )
 
-    monkeypatch.setattr("lgan.predictor.predictor.load_raw", lonely)
+    monkeypatch.setattr("lgan.predictor.reading.load_raw", lonely)
     ran = lgan("explain", triangles, "--index", 0, "--json", "-o", "out.svg")
     assert ran.code == 0, ran.err
     assert ran.json["graphs"][0]["edge_scores"] == []

@@ -4,7 +4,8 @@ import torch
 from torch_geometric.data import Data
 
 from lgan.data import load_raw, prepare_shards
-from lgan.predictor.prediction_rows import PredictionRows, predicted_columns
+from lgan.predictor.prediction_cells import predicted_columns
+from lgan.predictor.prediction_rows import PredictionRows
 from lgan.task import Task
 
 

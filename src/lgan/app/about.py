@@ -16,8 +16,7 @@ from lgan.explain.attribution import plain
 from lgan.explain.report import confusion_table
 from lgan.predictor import Predictor
 from lgan.predictor.calibration import calibration
-from lgan.predictor.prediction_rows import predicted_columns
-from lgan.task import METRICS
+from lgan.predictor.prediction_cells import predicted_columns
 from lgan.train.out_of_fold import OutOfFold
 
 # Points of a scatter plot, and graphs to begin with.
@@ -69,8 +68,7 @@ def example_graphs(predictor: Predictor) -> list[dict[str, Any]]:
 def _measured(predictor: Predictor, known: OutOfFold) -> dict[str, Any]:
     """What members said of graphs that they had not seen."""
     task, y, said = predictor.task, known.y, known.predictions
-    fitting = [one for one in METRICS.values() if task.kind in one.kinds]
-    values = {one.name: one(y.numpy(), said.numpy()) for one in fitting}
+    values = {name: metric(y.numpy(), said.numpy()) for name, metric in task.metrics.items()}
     found: dict[str, Any] = {
         "held_out": len(y),
         "metrics": {name: shown(name, v) for name, v in values.items() if v == v},

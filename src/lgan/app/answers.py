@@ -40,11 +40,11 @@ def predicted(predictor: Predictor, subjects: Subjects, *, details: bool) -> dic
     rows = PredictionRows.of_graphs(predictor, raw, subjects.cells, members)
     answer: dict[str, Any] = {"rows": rows}
     if details:
-        behind: list[dict[str, Any] | None] = [None] * len(rows)
-        for graph, row in enumerate(raw.rows.tolist()):
-            one = raw if raw.num_graphs == 1 else raw.select([graph])
-            behind[row] = _details(predictor, one, members[:, [graph]])
-        answer["details"] = behind
+        graphs = range(raw.num_graphs)
+        each = [raw] if len(graphs) == 1 else [raw.select([graph]) for graph in graphs]
+        answer["details"] = raw.by_row(
+            _details(predictor, each[graph], members[:, [graph]]) for graph in graphs
+        )
     return plain(answer)  # type: ignore[no-any-return]
 
 
@@ -123,11 +123,8 @@ def explained_value(predictor: Predictor, raw: RawGraphs, target: int | str) -> 
 
 def plain_pictures(raw: RawGraphs, edges: int) -> list[str | None]:
     """A picture of every row without scores; none of what is unreadable or has more edges."""
-    svgs: list[str | None] = [None] * (raw.num_graphs + len(raw.errors))
-    for graph, row in enumerate(raw.rows.tolist()):
-        one = raw.select([graph])
-        svgs[row] = _picture(one) if one.num_pairs <= edges else None
-    return svgs
+    each = (raw.select([graph]) for graph in range(raw.num_graphs))
+    return raw.by_row(_picture(one) if one.num_pairs <= edges else None for one in each)
 
 
 def _picture(raw: RawGraphs) -> str:

@@ -23,7 +23,8 @@ from lgan.data.molecule_tables import choose_structures
 from lgan.data.tables import open_table, safe_cell
 from lgan.data.tu_files import open_tu
 from lgan.predictor import Predictor
-from lgan.predictor.prediction_rows import PredictionRows, predicted_columns, read_with_targets
+from lgan.predictor.prediction_cells import predicted_columns
+from lgan.predictor.prediction_rows import PredictionRows, read_with_targets
 
 MOLECULE_FORMATS = ("csv", "tsv", "tab", "smi", "smiles", "sdf", "sd")
 GRAPH_FORMATS = ("jsonl", "ndjson", "graphml")
@@ -160,7 +161,7 @@ class Batches:
             batch.structures = choose_structures(table.names)
         else:
             batch.graphs = read_with_targets(self.predictor, path)
-            batch.total = batch.graphs.num_graphs + len(batch.graphs.errors)
+            batch.total = batch.graphs.num_rows
         if batch.total > self.limits.file_rows:
             raise RefusedError(
                 413,

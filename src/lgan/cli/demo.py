@@ -10,12 +10,11 @@ import torch
 
 from lgan.cli import options
 from lgan.cli.explain_source import explained_report, overview
-from lgan.cli.screen import activity, console, epoch_progress, print_json, table
-from lgan.cli.setup import output_folder
+from lgan.cli.screen import console, epoch_progress, print_json, table
+from lgan.cli.setup import compile_loops, output_folder
 from lgan.data import load
 from lgan.experiment import Reading, factory, network_spec, settings_for, stored_model
 from lgan.experiment.source import ReadSource
-from lgan.ops.ahead import compile_layer, layer_is_compiled
 from lgan.predictor import Predictor
 from lgan.predictor.explaining import explain_graphs, explained_items
 from lgan.train import TrainConfig, cross_validate, train_ensemble
@@ -50,7 +49,7 @@ def demo(
             "In class 1 every triangle of the base lifts to two triangles, in class 0 to a\n"
             "hexagon (the paper's Figures 1 and 3). Partners stay in the same fold.\n"
         )
-    _compile()
+    compile_loops("lgan", torch.device("cpu"), _train_a_step)
     config = TrainConfig(epochs=epochs, iterations=0, seed=seed)
     rows, results = [], {}
     for name, meaning in SHOWN.items():
@@ -97,19 +96,14 @@ def demo(
     console.print(told, soft_wrap=True, highlight=False, markup=False)
 
 
-def _compile() -> None:
-    """Compile what the networks train with, so that their time is that of training."""
-    if layer_is_compiled():
-        return
-    with activity() as tell:
-        tell("compiling loops: half a minute, after an installation or an update only")
-        compile_layer()
-        for name in SHOWN:
-            spec = network_spec(name)
-            union = load("triangles", compress=spec.compress)
-            build = partial(spec.build, union.num_features, 16, union.num_classes, num_layers=3)
-            fold = torch.arange(union.num_graphs) // 2 % 2
-            cross_validate(build, union, folds=fold, config=TrainConfig(epochs=1, iterations=1))
+def _train_a_step() -> None:
+    """Compile all that the networks train with, so that their time is that of training."""
+    for name in SHOWN:
+        spec = network_spec(name)
+        union = load("triangles", compress=spec.compress)
+        build = partial(spec.build, union.num_features, 16, union.num_classes, num_layers=3)
+        fold = torch.arange(union.num_graphs) // 2 % 2
+        cross_validate(build, union, folds=fold, config=TrainConfig(epochs=1, iterations=1))
 
 
 def _explain(folder: Path, report: Path, *, epochs: int, folds: int, seed: int) -> None:

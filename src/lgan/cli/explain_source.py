@@ -228,13 +228,12 @@ def _chosen(raw: RawGraphs, index: list[int] | None) -> RawGraphs:
     """The graphs of some rows, or all."""
     if not index:
         return raw
-    place = {row: graph for graph, row in enumerate(raw.rows.tolist())}
+    place = raw.graph_of_row
     wrong = [row for row in index if row not in place]
     if wrong:
-        rows = raw.num_graphs + len(raw.errors)
         raise typer.BadParameter(
-            f"`--index` must name a row of {raw.name} that can be read, from 0 to {rows - 1}, got "
-            f"{wrong[0]}."
+            f"`--index` must name a row of {raw.name} that can be read, from 0 to "
+            f"{raw.num_rows - 1}, got {wrong[0]}."
         )
     return raw.select([place[row] for row in index])
 

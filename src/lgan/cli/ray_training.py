@@ -14,13 +14,6 @@ def train_on_ray(words: list[str], address: str, *, workers: int, gpus: bool, ou
 
     When a worker is lost Ray starts all of them anew, and they go on from the state of the last
     epoch. Data and output must be in folders that every machine sees under the same name.
-
-    Args:
-        words: The command, see :func:`without_ray`.
-        address: Address of the cluster, such as ``auto`` or ``HOST:6379``.
-        workers: How many workers share every batch.
-        gpus: Whether each takes a GPU.
-        output: Where the run is kept.
     """
     from lgan.data.ray_tasks import RESTARTS, ray_cluster
 

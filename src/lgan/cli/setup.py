@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -92,8 +92,10 @@ def read_source(
     return found
 
 
-def compile_loops(model: str, device: "torch.device") -> None:
-    """Compile what an LGAN trains with before its clock runs, and say so."""
+def compile_loops(
+    model: str, device: "torch.device", more: Callable[[], None] = lambda: None
+) -> None:
+    """Compile what an LGAN trains with before its clock runs, ``more`` of it too, and say so."""
     if device.type != "cpu" or not model.startswith("lgan"):
         return
     from lgan.ops.ahead import compile_layer, layer_is_compiled
@@ -103,6 +105,7 @@ def compile_loops(model: str, device: "torch.device") -> None:
     with activity() as tell:
         tell("compiling loops: half a minute, after an installation or an update only")
         compile_layer()
+        more()
 
 
 def drawn_folds(
@@ -197,9 +200,7 @@ def tell_source(found: "ReadSource") -> None:
     note(f"{raw.name}: {raw.num_graphs:,} graphs; {found.encoder.task}")
     if raw.errors:
         row, reason = raw.errors[0]
-        rows = (
-            f"{len(raw.errors):,} of {raw.num_graphs + found.unlabelled + len(raw.errors):,} rows"
-        )
+        rows = f"{len(raw.errors):,} of {raw.num_rows + found.unlabelled:,} rows"
         note(f"{rows} cannot be read and are left out; row {row + 1}: {reason}")
     if found.unlabelled:
         note(f"{found.unlabelled:,} rows have no target and are left out")

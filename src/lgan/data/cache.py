@@ -21,11 +21,6 @@ fcntl: Any = import_module("fcntl") if os.name == "posix" else None
 def cache_key(name: str, options: Mapping[str, Any], code: str) -> str:
     """A file name that begins readably and changes with every option and what computes it.
 
-    Args:
-        name: What the file holds.
-        options: What it was made with.
-        code: Digest of the code that makes it.
-
     Example:
         >>> cache_key("MUTAG", {"compress": True}, "a51f")
         'MUTAG-4630bc4810b4'
@@ -133,6 +128,12 @@ def save_json(path: Path, plain: Mapping[str, Any]) -> None:
     """Write JSON to ``path``, whole or not at all."""
     with replaced(path) as temporary:
         temporary.write_text(json.dumps(plain), encoding="utf-8")
+
+
+def save_record(path: Path | str, plain: Mapping[str, Any], *, indent: int | None = 1) -> None:
+    """Write a record as JSON of finite numbers to ``path``, whole or not at all."""
+    with replaced(Path(path)) as temporary:
+        temporary.write_text(json.dumps(plain, indent=indent, allow_nan=False) + "\n")
 
 
 def check_same(before: Mapping[str, Any], now: Mapping[str, Any], holds: str) -> None:

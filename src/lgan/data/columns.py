@@ -79,6 +79,13 @@ class Columns:
         categories = torch.stack(ids, 1) if ids else torch.zeros(0, 0, dtype=torch.int32)
         return Columns(categories, tuple(values), tuple(words))
 
+    @staticmethod
+    def of_labels(labels: Tensor, count: int | None = None) -> "Columns":
+        """One column of labels that are numbers from 0 on; of so many, or as many as occur."""
+        if count is None:
+            count = int(labels.max()) + 1 if len(labels) else 0
+        return Columns(labels.int()[:, None], ("label",), (tuple(map(str, range(count))),))
+
     def __len__(self) -> int:
         return len(self.categories)
 

@@ -30,9 +30,6 @@ def load_brec(folder: str | Path) -> "dict[str, list[tuple[nx.Graph, nx.Graph]]]
     regular and satisfying the 4-vertex condition), ``dr`` (distance regular), ``extension``
     and ``cfi``. No graph has labels; the graphs of a pair are never isomorphic.
 
-    Args:
-        folder: The folder with ``basic.npy`` … ``cfi.npy``.
-
     Raises:
         FileNotFoundError: Where a file is missing, with the names of all that are.
         ValueError: Where a file holds another number of pairs than BREC has.

@@ -2,10 +2,10 @@
 
 import hashlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from lgan.graph.checks import check_pairs
 from lgan.graph.segments import concat_ranges, lengths_to_ptr
 from lgan.task import Kind, Task
 
+T = TypeVar("T")
 # Defaults that depend on the sizes, told by their identity.
 _NO_COLUMNS = Columns.empty(0)
 _IN_ORDER = torch.empty(0, dtype=torch.int64)
@@ -140,8 +141,8 @@ class RawGraphs:
             name=name,
             node_ptr=node_ptr,
             pair_index=pair_index,
-            nodes=_NO_COLUMNS if node_labels is None else _numbered(node_labels),
-            pairs=_NO_COLUMNS if pair_labels is None else _numbered(pair_labels),
+            nodes=_NO_COLUMNS if node_labels is None else Columns.of_labels(node_labels),
+            pairs=_NO_COLUMNS if pair_labels is None else Columns.of_labels(pair_labels),
             targets={"class": [classes[k] for k in y.tolist()]},
             task=Task(kind, ("class",), classes) if len(classes) > 1 else None,
             ground_truth=ground_truth,
@@ -151,6 +152,11 @@ class RawGraphs:
     def num_graphs(self) -> int:
         """The number of graphs ``G``."""
         return len(self.node_ptr) - 1
+
+    @property
+    def num_rows(self) -> int:
+        """The number of rows of the source, those that could not be read among them."""
+        return self.num_graphs + len(self.errors)
 
     @property
     def num_nodes(self) -> int:
@@ -212,8 +218,8 @@ class RawGraphs:
         if self.errors:
             place, reason = self.errors[0]
             warnings.warn(
-                f"{len(self.errors)} of {self.num_graphs + len(self.errors)} {rows} cannot be read "
-                f"and {becomes}, the first of them {row} {place + first}: {reason}",
+                f"{len(self.errors)} of {self.num_rows} {rows} cannot be read and "
+                f"{becomes}, the first of them {row} {place + first}: {reason}",
                 stacklevel=stacklevel + 1,
             )
 
@@ -253,6 +259,18 @@ class RawGraphs:
             ground_truth=None if self.ground_truth is None else self.ground_truth[pairs],
             direction=None if self.direction is None else self.direction[pairs],
         )
+
+    @property
+    def graph_of_row(self) -> dict[int, int]:
+        """The graph of every row that could be read."""
+        return {row: graph for graph, row in enumerate(self.rows.tolist())}
+
+    def by_row(self, values: Iterable[T]) -> list[T | None]:
+        """Values of the graphs at the rows they come from; ``None`` where one could not be read."""
+        placed: list[T | None] = [None] * self.num_rows
+        for row, value in zip(self.rows.tolist(), values, strict=True):
+            placed[row] = value
+        return placed
 
     def rows_between(self, first: int, last: int) -> "RawGraphs":
         """What the source has in some of its rows, read or not, counted from the first of them."""
@@ -335,9 +353,3 @@ def _check_length(name: str, got: int, expected: int) -> None:
             f"`{name}` must have {expected} rows, got {got}. Give one for every graph, node or "
             "pair."
         )
-
-
-def _numbered(labels: Tensor) -> Columns:
-    """A column of labels that are numbers from 0 on."""
-    count = int(labels.max()) + 1 if len(labels) else 0
-    return Columns(labels.int()[:, None], ("label",), (tuple(map(str, range(count))),))

@@ -89,9 +89,6 @@ class ShardedUnion:
     def batches(self, plan: Sequence[Tensor]) -> Iterator[GraphBatch]:
         """Batch after batch. Neighbours that need no more shards than a window holds share what is
         read; what the next ones need is read meanwhile.
-
-        Args:
-            plan: The graphs of every batch.
         """
         for window in self.windows(plan, lambda union: union):
             for ids, place in zip(window.batches, window.places, strict=True):

@@ -170,9 +170,6 @@ def scaffold_groups(smiles: Sequence[str]) -> list[Hashable]:
 
     A molecule without rings has no scaffold and is a group of its own, with its duplicates;
     otherwise all of them, a third of some sets, would fill one fold.
-
-    Args:
-        smiles: Canonical SMILES.
     """
     return [
         ring or ("no rings", text) for ring, text in zip(scaffolds(smiles), smiles, strict=True)

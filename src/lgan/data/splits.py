@@ -22,18 +22,10 @@ def drawn_folds(
     at_most: bool = False,
     names: Sequence[str] = (),
 ) -> Tensor:
-    """Stratified folds of a data set; partners share one.
+    """Stratified folds of a data set, see :func:`stratified_folds`; partners share one.
 
     Otherwise what a network learns of one partner by heart is wrong for the other, and a network
     that cannot tell them apart comes out below chance.
-
-    Args:
-        dataset: Name of the data set.
-        y: The class of every graph ``[G]``; this and the rest as for `stratified_folds`.
-        num_folds: How many folds to make.
-        seed: Fixes the shuffling.
-        at_most: Make fewer folds where a class has fewer graphs.
-        names: What the classes are called, for messages.
     """
     if dataset in DATASETS and DATASETS[dataset].paired:
         one = torch.zeros_like(y[::2])

@@ -9,7 +9,7 @@ from torch_geometric.transforms import BaseTransform
 
 from lgan.catalogue import known
 from lgan.graph import EdgeFeatures, EgoLines, undirected_pairs, validate_edge_index
-from lgan.graph.edge_features import EdgeReduce, check_finite, pair_attr, pair_direction
+from lgan.graph.edge_features import EdgeReduce, check_finite
 from lgan.graph.ego_lines import FIELDS
 from lgan.graph.pair_codes import LEVELS
 
@@ -101,23 +101,17 @@ class EgoLineGraph(BaseTransform):  # type: ignore[misc]
         if lines.direction is not None:
             data.pair_direction = lines.direction.long()
         coded = lines.coded(self.pair_code)
-        if coded.code_table is not None and coded.pair_rows is not None:
-            data.pair_code = coded.code_table[coded.pair_rows]
+        if coded.code_table is not None:
+            data.pair_code = coded.at_pairs(coded.code_table)
         return data
 
     def _edges(self, data: Data, pair_index: Tensor, num_nodes: int) -> EdgeFeatures | None:
         if not self.edge_attr:
             data.edge_attr = None
-        if data.edge_attr is None and not self.directed:
-            return None
-        attr = direction = None
-        if data.edge_attr is not None:
-            attr = pair_attr(
-                data.edge_index, data.edge_attr, pair_index, num_nodes, reduce=self.reduce
-            )
-        if self.directed:
-            direction = pair_direction(data.edge_index, pair_index, num_nodes)
-        return EdgeFeatures.of(attr, direction)
+        return EdgeFeatures.of_columns(
+            data.edge_index, data.edge_attr, pair_index, num_nodes,
+            reduce=self.reduce, directed=self.directed,
+        )  # fmt: skip
 
     def _refuse_other_fields(self, data: Data, num_nodes: int) -> None:
         for name, value in data:
@@ -157,10 +151,8 @@ def _warn_of_ignored(data: Data, pair_index: Tensor, *, directed: bool) -> None:
 def _rows(lines: EgoLines, like: Tensor) -> Tensor:
     """The features of the pairs as the graph spells them, ``[P]`` or ``[P, m]``."""
     assert lines.edge_table is not None
-    assert lines.pair_rows is not None
-    rows = lines.edge_table[lines.pair_rows].to(
-        like.dtype if like.is_floating_point() else torch.int64
-    )
+    rows = lines.at_pairs(lines.edge_table)
+    rows = rows.to(like.dtype if like.is_floating_point() else torch.int64)
     return rows.squeeze(1) if like.dim() == 1 else rows
 
 

@@ -14,16 +14,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor
 
 from lgan import ops
 from lgan.data import load_raw
 from lgan.data.graph_features import feature_list, source_columns
 from lgan.data.sources import is_one_graph
-from lgan.data.split_words import group_folds
-from lgan.data.splits import stratified_folds
+from lgan.estimator.folds import member_folds
 from lgan.estimator.rows import (
-    FEWEST_GRAPHS,
     as_rows,
     check_all_read,
     distinct_labels,
@@ -44,7 +41,6 @@ from lgan.experiment import (
     with_data_options,
 )
 from lgan.explain.attribution import Attribution
-from lgan.graph import GraphUnion
 from lgan.predictor import Predictor
 from lgan.task.cells import TargetColumn, spelled
 from lgan.train import OUTSIDE, TrainedEnsemble, train_ensemble
@@ -118,7 +114,8 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             read = torch.arange(len(fold)) if weight is None else weight.nonzero().flatten()
             if together is not None:
                 together = [together[graph] for graph in read.tolist()]
-            fold[read] = self._folds(source.whole, settings.training.seed, together, read)
+            seed = settings.training.seed
+            fold[read] = member_folds(self.members, source.whole, seed, read, together)
             settings = with_data_options(settings, source.whole)
             trained = train_ensemble(
                 factory(settings, source.whole),
@@ -156,43 +153,6 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         raw.warn_unread("are left out", rows="graphs", row="number", stacklevel=3)
         kind = self._kind(raw.targets if raw.num_graphs else columns)
         return settings, ReadSource.of_graphs(settings, raw, kind, self._place(), trained=trained)
-
-    def _folds(
-        self,
-        union: GraphUnion,
-        seed: int,
-        groups: Sequence[Any] | None = None,
-        graphs: Tensor | None = None,
-    ) -> Tensor:
-        """The fold of all graphs, or of some: with groups together, or the target spread evenly."""
-        task, y = union.known_task, union.y.cpu() if graphs is None else union.y.cpu()[graphs]
-        if len(y) < FEWEST_GRAPHS:
-            raise ValueError(
-                f"{FEWEST_GRAPHS} graphs or more must be left to train on, so that some can be "
-                f"held out, got {len(y)} that can be read and have a target. Add graphs."
-            )
-        number = 10 if self.members == 1 else max(5, self.members)
-        if groups is not None:
-            return group_folds(groups, number, seed, at_most=True)
-        if not task.has_classes:
-            strata = task.strata(y, number).clamp(min=0)
-            return stratified_folds(strata, number, seed, at_most=True)
-        sizes = torch.bincount(y, minlength=len(task.classes))
-        fewest = int(sizes.argmin())
-        if int(sizes[fewest]) < 2:
-            raise ValueError(
-                "Every class must have two graphs or more that can be read, so that some are held "
-                f"out and others trained on, got {int(sizes[fewest])} of {task.classes[fewest]!r}. "
-                "Add graphs of that class, or leave it out."
-            )
-        fold = stratified_folds(y, number, seed, at_most=True)
-        if (made := int(fold.max()) + 1) < 5:
-            warnings.warn(
-                f"The rarest class has {made} graphs, so that {made} folds are made instead of "
-                f"{number}, and every member trains on {1 - 1 / made:.0%} of the graphs.",
-                stacklevel=3,
-            )
-        return fold
 
     def _trained(self, settings: Settings, source: ReadSource, trained: TrainedEnsemble) -> Self:
         stored = stored_model(settings, source, trained)

@@ -11,6 +11,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 
 from lgan.estimator.estimators import LGANClassifier, LGANRegressor
+from lgan.estimator.folds import member_folds
 from lgan.estimator.rows import as_rows
 from lgan.experiment import factory, with_data_options
 from lgan.train import OUTSIDE, train_ensembles
@@ -65,7 +66,7 @@ def fit_side_by_side(
         for part in parts:
             graphs = torch.isin(source.raw.rows, torch.as_tensor(part)).nonzero().flatten()
             fold = torch.full((union.num_graphs,), OUTSIDE)
-            fold[graphs] = models[0]._folds(union, seed, graphs=graphs)
+            fold[graphs] = member_folds(estimator.members, union, seed, graphs)
             folds.append(fold)
         settings = with_data_options(settings, union, graphs=mean)
         trained = train_ensembles(

@@ -29,15 +29,7 @@ def overview(
     compress: bool = True,
     progress: Callable[..., None] | None = None,
 ) -> dict[str, Any]:
-    """What a source holds, as JSON's types; a source without a task says why it has none.
-
-    Args:
-        source: A name or a path.
-        reading: What is said of it.
-        features: Node features.
-        compress: Merge true twins.
-        progress: Called with the fraction read.
-    """
+    """What a source holds, as JSON's types; a source without a task says why it has none."""
     name = Path(source).name
     settings = settings_for(
         "lgan", name, features=features, compress=compress, pair_code="none", readout="sum",
@@ -58,12 +50,7 @@ def overview(
 
 
 def contents(found: ReadSource, why: str = "") -> dict[str, Any]:
-    """What the graphs of a source and their targets are; of shards no more than is at hand.
-
-    Args:
-        found: The source.
-        why: Why it has no task.
-    """
+    """What the graphs of a source and their targets are; of shards no more than is at hand."""
     raw, task = found.raw, found.encoder.task
     facts: dict[str, Any] = {
         "graphs": raw.num_graphs,

@@ -160,13 +160,8 @@ def stored_model(
     *,
     training_data: bool = True,
 ) -> Checkpoint:
-    """A trained network as it is kept in a file, with all that a prediction needs.
-
-    Args:
-        settings: Model and training.
-        source: What was trained on.
-        trained: What came of it.
-        training_data: Keep SMILES and targets of molecules beside their fingerprints.
+    """A trained network as it is kept in a file, with all that a prediction needs; of molecules
+    SMILES and targets beside their fingerprints, unless without ``training_data``.
     """
     settings = with_data_options(settings, source.union)
     raw, encoder, alone = source.raw, source.encoder, trained.members == 1

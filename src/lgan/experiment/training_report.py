@@ -39,13 +39,7 @@ INK, PALE, MARK = "#1d232b", "#aab4c0", "#9a3b00"
 
 
 def training_report(source: ReadSource, trained: TrainedEnsemble, stored: Checkpoint) -> str:
-    """The page of a training; needs matplotlib.
-
-    Args:
-        source: What was trained on.
-        trained: How the training went.
-        stored: The model that came of it.
-    """
+    """The page of a training; needs matplotlib."""
     known, predictor = stored.out_of_fold, Predictor.of(stored)
     assert known is not None  # a model of this version has them
     task, metric = predictor.task, str(trained.info["metric"])

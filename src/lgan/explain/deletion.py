@@ -190,7 +190,7 @@ def _edge_features(parts: Sequence[tuple[EgoLines, Tensor]]) -> EdgeFeatures | N
         table = lines.edge_part
         if table is None:
             return None
-        own = pairs if lines.pair_rows is None else lines.pair_rows[pairs].long()
+        own = lines.row_of_pair[pairs].long()
         used, places = torch.unique(own, return_inverse=True)
         tables.append(table[used])
         rows.append(places + start)

@@ -50,7 +50,7 @@ def _features(model: nn.Module, graph: MaskableGraph) -> tuple[Tensor, Tensor]:
     if lines.edge_table is not None:
         sizes = getattr(model, "edge_dim", None)
         edges = edge_vectors(lines, sizes) if lines.edge_categories else lines.edge_table
-        edges = edges if lines.pair_rows is None else edges[lines.pair_rows]
+        edges = lines.at_pairs(edges)
     return x.to(dtype), edges.to(dtype)
 
 
@@ -108,7 +108,7 @@ def _outputs(
     many = MaskableUnion.of([graph]).tiled(len(points))
     lines, table = many.batch.lines, many.batch.lines.pair_table
     if pairs.size(2) and table is not None:
-        each = table if lines.pair_rows is None else table[lines.pair_rows]
+        each = lines.at_pairs(table)
         codes = each.size(1) - lines.edge_columns - lines.edge_directed
         kept = each[:, :codes].to(pairs), each[:, codes + lines.edge_columns :].to(pairs)
         lines = replace(

@@ -115,7 +115,7 @@ def _groups(mol: Any) -> list[Nodes]:
     their atoms, then what is left.
     """
     marked = {atom.GetIdx() for atom in mol.GetAtoms() if _is_functional(atom)}
-    bonds = _bonds(mol)
+    bonds = bond_ends(mol)
     groups = _components(marked, [b for b in bonds if marked.issuperset(b)])
     rings = [tuple(a for a in ring if a not in marked) for ring in _ring_systems(mol)]
     rings = [ring for ring in rings if ring]
@@ -139,10 +139,11 @@ def _is_functional(atom: Any) -> bool:
 
 def _brics(mol: Any) -> list[Nodes]:
     cut = {tuple(sorted(ends)) for ends, _ in require("rdkit.Chem.BRICS").FindBRICSBonds(mol)}
-    return _components(range(mol.GetNumAtoms()), [b for b in _bonds(mol) if b not in cut])
+    return _components(range(mol.GetNumAtoms()), [b for b in bond_ends(mol) if b not in cut])
 
 
-def _bonds(mol: Any) -> list[tuple[int, int]]:
+def bond_ends(mol: Any) -> list[tuple[int, int]]:
+    """The ends of every bond of a molecule of RDKit, the smaller first."""
     ends = ((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in mol.GetBonds())
     return [(min(pair), max(pair)) for pair in ends]
 

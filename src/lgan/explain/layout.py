@@ -24,10 +24,6 @@ def layout(num_nodes: int, pairs: Iterable[tuple[int, int]]) -> NDArray[np.float
     graph, followed by springs up to 500. It is turned so that it is wider than high, and given a
     length of 1 for the usual edge. The components then stand in rows, the largest first.
 
-    Args:
-        num_nodes: Number of nodes.
-        pairs: Edges.
-
     Example:
         >>> path = layout(3, [(0, 1), (1, 2)])
         >>> bool(abs(path[0, 0] - path[2, 0]) > abs(path[0, 0] - path[1, 0]))

@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from lgan.graph import EgoLines, GraphBatch, triangles, undirected_pairs
 from lgan.graph.concatenate import joined_lines
-from lgan.graph.edge_features import EdgeFeatures, pair_attr
+from lgan.graph.edge_features import EdgeFeatures
 from lgan.graph.expansion import expand_classes
 from lgan.graph.moving import moved
 from lgan.graph.segments import lengths_to_ptr, segment_ids
@@ -171,9 +171,7 @@ class MaskableUnion:
             start = torch.arange(copies, device=device, dtype=index.dtype) * lines.num_nodes
             return (index.unsqueeze(-2) + start[:, None]).flatten(-2)
 
-        table, rows = lines.pair_table, lines.pair_rows
-        if rows is None and table is not None:
-            rows = torch.arange(len(table), dtype=torch.int32, device=device)
+        table = lines.pair_table
         union = EgoLines(
             num_nodes=copies * lines.num_nodes,
             pair_index=shifted(lines.pair_index),
@@ -182,7 +180,7 @@ class MaskableUnion:
             pair_triangles=lines.pair_triangles.repeat(copies),
             multiplicity=lines.multiplicity.repeat(copies),
             pair_table=table,
-            pair_rows=None if rows is None else rows.repeat(copies),
+            pair_rows=None if table is None else lines.row_of_pair.repeat(copies),
             **lines.edge_layout,
             _trusted=True,
         )
@@ -277,10 +275,8 @@ def _lines(data: Any) -> EgoLines:
     nodes = int(data.num_nodes)
     lines = EgoLines.from_edge_index(data.edge_index, nodes)
     attr = getattr(data, "edge_attr", None)
-    if attr is None:
-        return lines
-    found = pair_attr(data.edge_index, attr, lines.pair_index, nodes)
-    return lines.with_edges(EdgeFeatures.of(found))
+    edges = EdgeFeatures.of_columns(data.edge_index, attr, lines.pair_index, nodes)
+    return lines if edges is None else lines.with_edges(edges)
 
 
 def _written_out(lines: EgoLines) -> tuple[EgoLines, Tensor]:
@@ -307,8 +303,7 @@ def _column_pair(edge_index: Tensor, lines: EgoLines) -> Tensor:
 
 def _carried(lines: Sequence[EgoLines]) -> dict[str, Any]:
     """What the pairs of the union carry, if those of all graphs carry something."""
-    tables = [e.pair_table if e.pair_rows is None else e.pair_table[e.pair_rows.long()]
-              for e in lines if e.pair_table is not None]  # fmt: skip
+    tables = [each.at_pairs(each.pair_table) for each in lines if each.pair_table is not None]
     if not tables or len(tables) < len(lines):
         return {}
     return {**lines[0].edge_layout, "pair_table": torch.cat(tables)}

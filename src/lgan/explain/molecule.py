@@ -11,6 +11,7 @@ from lgan._optional import require
 from lgan.data import RawGraphs
 from lgan.data.columns import Columns
 from lgan.explain.atoms import MoleculeSpec, molecule_spec
+from lgan.explain.fragments import bond_ends
 from lgan.graph.segments import lengths_to_ptr
 
 Status = Literal["clean", "partial", "raw"]
@@ -42,12 +43,14 @@ class Molecule:
     @staticmethod
     def of_rdkit(mol: Any, name: str) -> "Molecule":
         """A molecule of RDKit whose atoms are the nodes."""
-        pairs = sorted(sorted((b.GetBeginAtomIdx(), b.GetEndAtomIdx())) for b in mol.GetBonds())
         return Molecule(
             mol=mol,
             status="clean",
             labels=torch.tensor([atom.GetAtomicNum() for atom in mol.GetAtoms()]),
-            pair_index=torch.tensor(pairs, dtype=torch.int64).view(-1, 2).t().contiguous(),
+            pair_index=torch.tensor(sorted(bond_ends(mol)), dtype=torch.int64)
+            .view(-1, 2)
+            .t()
+            .contiguous(),
             name=name,
         )
 
@@ -125,9 +128,7 @@ def _in_labels(read: Sequence[tuple[Molecule, Tensor]], dataset: str) -> RawGrap
 def _labels(parts: Sequence[Tensor], count: int) -> Columns:
     """A column of labels from 0 on, as the files of a set spell them; none where there are none."""
     values = torch.cat([torch.zeros(0, dtype=torch.int64), *parts])
-    if not count:
-        return Columns.empty(len(values))
-    return Columns(values.int()[:, None], ("label",), (tuple(map(str, range(count))),))
+    return Columns.of_labels(values, count) if count else Columns.empty(len(values))
 
 
 def molecule_from_graph(raw: RawGraphs, graph: int) -> Molecule:
@@ -136,10 +137,6 @@ def molecule_from_graph(raw: RawGraphs, graph: int) -> Molecule:
     The files keep neither charges nor, in MUTAG and PTC_MR, hydrogens. A nitrogen with four bonds
     gets a plus and the oxygen that only it holds a minus (a nitro group), an oxygen with three
     bonds a plus; what RDKit still refuses is drawn as it is, see ``status``.
-
-    Args:
-        raw: A set of molecules, see :data:`lgan.explain.MOLECULES`.
-        graph: Which of its graphs.
     """
     spec = molecule_spec(raw.name)
     if raw.node_labels is None:

@@ -21,7 +21,7 @@ def gnn_explainer(question: Question, *, epochs: int = 100, lr: float = 0.01) ->
 
     model = _alone(question)
     with _drawing(model, question.seed):
-        return _edge_masks(question, _explainer(model, GNNExplainer(epochs=epochs, lr=lr)))
+        return _edge_masks(question, pyg_explainer(model, GNNExplainer(epochs=epochs, lr=lr)))
 
 
 def pg_explainer(question: Question, *, epochs: int = 20, lr: float = 0.003) -> list[Found]:
@@ -32,7 +32,7 @@ def pg_explainer(question: Question, *, epochs: int = 20, lr: float = 0.003) -> 
     with _drawing(model, question.seed):
         algorithm = PGExplainer(epochs=epochs, lr=lr)
         algorithm.mlp.to(next(model.parameters()).device, dtype_of(model))
-        explainer = _explainer(model, algorithm)
+        explainer = pyg_explainer(model, algorithm)
         for epoch in range(epochs):
             for graph, target in zip(question.graphs, question.targets, strict=True):
                 if graph.num_pairs:
@@ -65,7 +65,8 @@ def _drawing(model: nn.Module, seed: int) -> Iterator[None]:
                 parameter.requires_grad_(True)
 
 
-def _explainer(model: nn.Module, algorithm: Any) -> Any:
+def pyg_explainer(model: nn.Module, algorithm: Any) -> Any:
+    """PyG's explainer of the edges of a model of ours, or of PyG's, by one of its algorithms."""
     from torch_geometric.explain import Explainer
 
     from lgan.explain.pyg_view import PyGView

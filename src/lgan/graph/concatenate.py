@@ -79,12 +79,7 @@ def _carried(lines: Sequence[EgoLines]) -> dict[str, Any]:
     first = lines[0]
     if first.pair_table is None:
         return {}
-    parts = []
-    for each in lines:
-        rows = each.pair_rows
-        rows = torch.arange(each.num_pairs, device=each.pair_index.device) if rows is None else rows
-        parts.append((each.pair_table, rows))
-    table, rows = _table(parts)
+    table, rows = _table([(each.pair_table, each.row_of_pair) for each in lines])
     return {
         "pair_table": table,
         "pair_rows": rows.to(torch.int32),

@@ -42,6 +42,28 @@ class EdgeFeatures:
         found = EdgeFeatures(table.float() if categories else table, rows, categories)
         return found if direction is None else found.with_direction(direction)
 
+    @staticmethod
+    def of_columns(
+        edge_index: Tensor,
+        edge_attr: Any,
+        pair_index: Tensor,
+        num_nodes: int,
+        *,
+        reduce: EdgeReduce | None = None,
+        directed: bool = False,
+    ) -> "EdgeFeatures | None":
+        """What the columns of an ``edge_index`` tell of the pairs: their features, where there are
+        any, and their direction, where they are directed; see :func:`pair_attr`.
+        """
+        attr = direction = None
+        if edge_attr is not None:
+            attr = pair_attr(edge_index, edge_attr, pair_index, num_nodes, reduce=reduce)
+        if directed:
+            direction = pair_direction(edge_index, pair_index, num_nodes)
+        if attr is None and direction is None:
+            return None
+        return EdgeFeatures.of(attr, direction)
+
     @property
     def columns(self) -> int:
         """Features of an edge, its direction not among them."""
@@ -80,11 +102,6 @@ def check_edge_attr(edge_attr: Any, edges: int, name: str = "edge_attr") -> Tens
     or finite real vectors ``[E, d]``.
 
     Values are looked at on the CPU alone: elsewhere the look would wait for the device.
-
-    Args:
-        edge_attr: What was given.
-        edges: Number of edges ``E``.
-        name: What it is called.
     """
     if not isinstance(edge_attr, Tensor):
         raise TypeError(

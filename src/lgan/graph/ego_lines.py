@@ -7,19 +7,20 @@ is the incidence ``B_t`` of nodes and pairs and the second, ``B_n``, says which 
 """
 
 from dataclasses import InitVar, dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from lgan.graph.checks import check_direction, check_edges, check_lines, check_pairs, check_table
-from lgan.graph.edge_features import EdgeFeatures, check_edge_attr
+from lgan.graph.carried import carried_fields
+from lgan.graph.checks import check_edges, check_lines, check_pairs
+from lgan.graph.edge_features import EdgeFeatures
 from lgan.graph.edges import check_integers, undirected_pairs
 from lgan.graph.moving import moved
 from lgan.graph.pair_codes import code_features, knot_weights, pair_codes, spread_channels
-from lgan.graph.segments import group_by, lengths_to_ptr
-from lgan.graph.triangles import Backend, opposite_nodes, pair_triangles
+from lgan.graph.segments import lengths_to_ptr
+from lgan.graph.triangles import Backend, opposite_lists
 from lgan.graph.twins import twin_classes
 from lgan.ops.incidence import Incidence
 from lgan.ops.row_sum import SparseRows
@@ -96,36 +97,15 @@ class EgoLines(Incidence):
         check_pairs(pair_index, num_nodes, loops=multiplicity is not None)
         if multiplicity is not None:
             check_integers("multiplicity", multiplicity, (num_nodes,), remedy="Count every node.")
-        device = pair_index.device
-        num_pairs = pair_index.size(1)
-        own = pair_index[0] == pair_index[1]
-        proper = (~own).nonzero().squeeze(1)
-        between = pair_index[:, proper]
-
-        found = pair_triangles(between, num_nodes, backend=backend)
-        ij, ik, jk = found.long() if found.size(1) < 1 << 22 else found
-        opposite = torch.cat(opposite_nodes(between.to(found.dtype), ij, ik, jk))
-        if proper.numel() == num_pairs:
-            key = found.flatten()
-        else:
-            key = proper.to(found.dtype)[found.flatten()]
-            # An edge {c, d} gives c the pair {d, d}, if d stands for two nodes or more.
-            own_pair = torch.full((num_nodes,), -1, dtype=found.dtype, device=device)
-            own_pair[pair_index[0, own]] = own.nonzero().squeeze(1).to(found.dtype)
-            side = torch.cat([own_pair[between[0]], own_pair[between[1]]])
-            across = torch.cat([between[1], between[0]]).to(opposite.dtype)
-            key = torch.cat([key, side[side >= 0]])
-            opposite = torch.cat([opposite, across[side >= 0]])
-        opposite, count = group_by(key, opposite, num_pairs)
-        del key, found, ij, ik, jk
-
-        k = torch.ones(num_nodes, dtype=torch.int32, device=device)
+        opposite, count = opposite_lists(pair_index, num_nodes, backend=backend)
+        k = torch.ones(num_nodes, dtype=torch.int32, device=pair_index.device)
         tau = count
         if multiplicity is not None:
             k = multiplicity.to(torch.int32)
             ptr = lengths_to_ptr(count)
             total = torch.cumsum(k[opposite], 0, dtype=torch.int64)
             total = torch.cat([total.new_zeros(1), total])
+            own = pair_index[0] == pair_index[1]
             ends = torch.where(own, k[pair_index[0]] - 2, k[pair_index].sum(0) - 2)
             tau = total[ptr[1:]] - total[ptr[:-1]] + ends
         return EgoLines(
@@ -189,7 +169,7 @@ class EgoLines(Incidence):
             )
         stored = {field: getattr(data, field) for field in FIELDS}
         nodes = data.multiplicity.numel() if isinstance(data.multiplicity, Tensor) else 0
-        lines = EgoLines(num_nodes=nodes, **stored, **_carried(data))
+        lines = EgoLines(num_nodes=nodes, **stored, **carried_fields(data))
         if getattr(data, "edge_index", None) is not None:
             check_edges(data.edge_index, lines)
         return lines
@@ -207,9 +187,8 @@ class EgoLines(Incidence):
         table = code_features(found, level)
         edges = self.edge_part
         if edges is not None:  # the distinct rows of both
-            number, own = max(edges.size(0), 1), self.pair_rows
-            own = torch.arange(self.num_pairs, device=rows.device) if own is None else own.long()
-            joint, rows = torch.unique(rows * number + own, return_inverse=True)
+            number = max(edges.size(0), 1)
+            joint, rows = torch.unique(rows * number + self.row_of_pair, return_inverse=True)
             table = torch.cat([table[joint // number].to(edges.dtype), edges[joint % number]], 1)
         return replace(self, pair_table=table, pair_rows=rows.to(torch.int32), _trusted=True)
 
@@ -228,16 +207,12 @@ class EgoLines(Incidence):
     @property
     def code_table(self) -> Tensor | None:
         """The structural codes of the rows of the table ``[U, c]``, where there are any."""
-        if self.pair_table is None or not self._codes:
-            return None
-        return self.pair_table[:, : self._codes]
+        return self._columns(slice(self._codes))
 
     @property
     def edge_table(self) -> Tensor | None:
         """The features of the edges in the rows of the table ``[U, m]``, where there are any."""
-        if self.pair_table is None or not self.edge_columns:
-            return None
-        return self.pair_table[:, self._codes : self._codes + self.edge_columns]
+        return self._columns(slice(self._codes, self._codes + self.edge_columns))
 
     @property
     def pair_attr(self) -> Tensor | None:
@@ -247,7 +222,7 @@ class EgoLines(Incidence):
         table = self.edge_table
         if table is None:
             return None
-        each = table if self.pair_rows is None else table[self.pair_rows]
+        each = self.at_pairs(table)
         if not self.edge_categories:
             return each
         return each.long().squeeze(1) if each.size(1) == 1 else each.long()
@@ -255,14 +230,29 @@ class EgoLines(Incidence):
     @property
     def edge_part(self) -> Tensor | None:
         """Features and direction of the edges in the rows of the table, where there are any."""
-        if self.pair_table is None or self.pair_table.size(1) == self._codes:
-            return None
-        return self.pair_table[:, self._codes :]
+        return self._columns(slice(self._codes, None))
 
     @property
     def _codes(self) -> int:
-        assert self.pair_table is not None
-        return self.pair_table.size(1) - self.edge_columns - self.edge_directed
+        """How many columns of the table are structural codes."""
+        width = 0 if self.pair_table is None else self.pair_table.size(1)
+        return width - self.edge_columns - self.edge_directed
+
+    def _columns(self, which: slice) -> Tensor | None:
+        """Some columns of the table, where there are any."""
+        part = None if self.pair_table is None else self.pair_table[:, which]
+        return part if part is not None and part.size(1) else None
+
+    @property
+    def row_of_pair(self) -> Tensor:
+        """Row of the table for every pair ``[P]`` int32."""
+        if self.pair_rows is not None:
+            return self.pair_rows
+        return torch.arange(self.num_pairs, dtype=torch.int32, device=self.pair_index.device)
+
+    def at_pairs(self, values: Tensor) -> Tensor:
+        """Values of the rows of the table at the pairs that have them, ``[U, …]`` to ``[P, …]``."""
+        return values if self.pair_rows is None else values[self.pair_rows]
 
     @property
     def direction(self) -> Tensor | None:
@@ -271,8 +261,7 @@ class EgoLines(Incidence):
         """
         if self.pair_table is None or not self.edge_directed:
             return None
-        column = self.pair_table[:, -1]
-        return column if self.pair_rows is None else column[self.pair_rows]
+        return self.at_pairs(self.pair_table[:, -1])
 
     @property
     def edge_layout(self) -> dict[str, Any]:
@@ -432,16 +421,15 @@ class EgoLines(Incidence):
     def target_incidence(self) -> Tensor:
         """``B_t`` as a sparse tensor ``[num_nodes, P]``, for reading and for tests."""
         at_u, at_v, *_ = self.weights()
-        (u, v), pair = self.pair_index, torch.arange(self.num_pairs, device=at_u.device)
-        return self._matrix(torch.cat([u, v]), torch.cat([pair, pair]), torch.cat([at_u, at_v]))
+        pair = torch.arange(self.num_pairs, device=at_u.device)
+        return self._matrix(self.pair_index.flatten(), pair.repeat(2), torch.cat([at_u, at_v]))
 
     def neighbour_incidence(self) -> Tensor:
         """``B_n`` as a sparse tensor ``[num_nodes, P]``, for reading and for tests."""
         *_, at_u, at_v, edges = self.weights()
-        (u, v), pair = self.pair_index, torch.arange(self.num_pairs, device=at_u.device)
-        across = self.opposite_pair()
+        pair, across = torch.arange(self.num_pairs, device=at_u.device), self.opposite_pair()
         return self._matrix(
-            torch.cat([u, v, self.opposite_index.long()]),
+            torch.cat([*self.pair_index, self.opposite_index.long()]),
             torch.cat([pair, pair, across]),
             torch.cat([at_u, at_v, edges[across]]),
         )
@@ -453,32 +441,3 @@ class EgoLines(Incidence):
         return torch.sparse_coo_tensor(
             entries, weight[kept], size, check_invariants=False
         ).coalesce()
-
-
-def _carried(data: Any) -> dict[str, Any]:
-    """What the pairs of a PyG graph carry, side by side, as fields of the structure."""
-    fields = (getattr(data, name, None) for name in ("pair_code", "pair_attr", "pair_direction"))
-    codes, edges, direction = fields
-    if edges is None and direction is None:
-        return {"pair_table": codes}
-    pairs = data.pair_index.size(-1) if isinstance(data.pair_index, Tensor) else 0
-    parts, categories = [], False
-    if codes is not None:
-        check_table(codes, None, pairs)
-        parts.append(codes)
-    if edges is not None:
-        edges = check_edge_attr(edges, pairs, "pair_attr")
-        edges = edges[:, None] if edges.dim() == 1 else edges
-        categories = not edges.is_floating_point()
-        parts.append(edges)
-    if direction is not None:
-        check_direction(direction, pairs)
-        parts.append(direction[:, None])
-    real = [part.dtype for part in parts if part.is_floating_point()] or [torch.float32]
-    dtype = reduce(torch.promote_types, real)
-    return {
-        "pair_table": torch.cat([part.to(dtype) for part in parts], 1),
-        "edge_columns": 0 if edges is None else edges.size(1),
-        "edge_categories": categories,
-        "edge_directed": direction is not None,
-    }

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from lgan.graph.edges import undirected_pairs
 from lgan.graph.free_memory import free_memory
-from lgan.graph.segments import concat_ranges, lengths_to_ptr
+from lgan.graph.segments import concat_ranges, group_by, lengths_to_ptr
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,6 +56,33 @@ def opposite_nodes(
     ends = pair_index.sum(0)  # i + j identifies the third node once all three sums are known
     half = (ends[ij] + ends[ik] + ends[jk]) // 2  # i + j + k
     return half - ends[ij], half - ends[ik], half - ends[jk]
+
+
+def opposite_lists(
+    pair_index: Tensor, num_nodes: int, *, backend: Backend | None = None
+) -> tuple[Tensor, Tensor]:
+    """The nodes opposite each pair in a triangle, pair after pair ``[M]``, and how many each has
+    ``[P]``; to a pair ``(c, c)`` of twins all neighbours of ``c`` are opposite.
+    """
+    num_pairs = pair_index.size(1)
+    own = pair_index[0] == pair_index[1]
+    proper = (~own).nonzero().squeeze(1)
+    between = pair_index[:, proper]
+    found = pair_triangles(between, num_nodes, backend=backend)
+    ij, ik, jk = found.long() if found.size(1) < 1 << 22 else found
+    opposite = torch.cat(opposite_nodes(between.to(found.dtype), ij, ik, jk))
+    if proper.numel() == num_pairs:
+        key = found.flatten()
+    else:
+        key = proper.to(found.dtype)[found.flatten()]
+        # An edge {c, d} gives c the pair {d, d}, if d stands for two nodes or more.
+        own_pair = torch.full((num_nodes,), -1, dtype=found.dtype, device=found.device)
+        own_pair[pair_index[0, own]] = own.nonzero().squeeze(1).to(found.dtype)
+        side = torch.cat([own_pair[between[0]], own_pair[between[1]]])
+        across = torch.cat([between[1], between[0]]).to(opposite.dtype)
+        key = torch.cat([key, side[side >= 0]])
+        opposite = torch.cat([opposite, across[side >= 0]])
+    return group_by(key, opposite, num_pairs)
 
 
 def pair_triangles(

@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from lgan.graph import EdgeFeatures, EgoLines, undirected_pairs
-from lgan.graph.edge_features import pair_attr
 from lgan.graph.edges import neighbour_lists
 from lgan.graph.segments import concat_ranges, lengths_to_ptr
 from lgan.nn.lgan_conv import LGANConv
@@ -56,11 +55,9 @@ def conv_by_blocks(
         )
     num_nodes = x.size(0)
     pairs = undirected_pairs(edge_index, num_nodes)
-    edges = None
-    if edge_attr is not None:
-        edges = EdgeFeatures.of(
-            pair_attr(edge_index, edge_attr, pairs, num_nodes, reduce=conv.edge_reduce)
-        )
+    edges = EdgeFeatures.of_columns(
+        edge_index, edge_attr, pairs, num_nodes, reduce=conv.edge_reduce
+    )
     ptr, neighbour, pair = map(torch.from_numpy, neighbour_lists(pairs, num_nodes))
     ptr = ptr.long()
     out = x.new_empty((num_nodes, conv.out_channels), dtype=conv.pair.weight.dtype)

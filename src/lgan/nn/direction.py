@@ -56,8 +56,7 @@ class Direction(nn.Module):
         sign = _sign(lines, dtype)
         each = sign[:, None]
         if self.edge_dim is not None:
-            vectors = edge_vectors(lines, self.edge_dim).to(dtype)
-            vectors = vectors if lines.pair_rows is None else vectors[lines.pair_rows]
+            vectors = lines.at_pairs(edge_vectors(lines, self.edge_dim).to(dtype))
             each = torch.cat([each, each * vectors], 1)
         if lines.mask is not None:
             each = lines.mask.unsqueeze(-1) * each

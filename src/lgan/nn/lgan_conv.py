@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from lgan import ops
 from lgan.graph import EdgeFeatures, EgoLines
-from lgan.graph.edge_features import EdgeReduce, pair_attr, pair_direction
+from lgan.graph.edge_features import EdgeReduce
 from lgan.graph.pair_codes import code_channels, spread, spread_channels
 from lgan.nn.direction import Direction
 from lgan.nn.eager import eager
@@ -20,7 +20,7 @@ from lgan.nn.edge_vectors import (
 )
 from lgan.nn.features import check_finite, check_node_weight, checked_features
 from lgan.nn.linear import EVERYTHING, Linear, check_categories, product
-from lgan.nn.norm import BatchNorm, LayerNorm, NoNorm, Norm, norm_layer
+from lgan.nn.norm import Norm, norm_layer
 from lgan.ops import together
 from lgan.ops.row_sum import row_sum
 
@@ -118,9 +118,10 @@ class LGANConv(nn.Module):
         cached: bool = False,
     ) -> None:
         super().__init__()
-        words: dict[str, tuple[str, Any]] = {"comb": (comb, Comb), "fusion": (fusion, Fusion)}
-        words |= {"branches": (branches, Branches), "code_map": (code_map, CodeMap)}
-        for name, (word, known) in words.items():
+        for name, word, known in (
+            ("comb", comb, Comb), ("fusion", fusion, Fusion), ("branches", branches, Branches),
+            ("code_map", code_map, CodeMap),
+        ):  # fmt: skip
             if word not in get_args(known):
                 raise ValueError(f"`{name}` must be one of {get_args(known)}, got {word!r}.")
         if squash not in (False, True):
@@ -161,9 +162,9 @@ class LGANConv(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
+        module: Any
         for module in self.children():
-            if isinstance(module, Linear | BatchNorm | LayerNorm | NoNorm | Direction):
-                module.reset_parameters()
+            module.reset_parameters()
         self._lines = None
 
     @eager
@@ -289,16 +290,11 @@ class LGANConv(nn.Module):
             check_finite(x)
             lines = EgoLines.from_edge_index(edge_index, num_nodes)
             self._lines = lines if self.cached else None
-        attr = direction = None
-        if edge_attr is not None:
-            attr = pair_attr(
-                edge_index, edge_attr, lines.pair_index, num_nodes, reduce=self.edge_reduce
-            )
-        if self.direction is not None:
-            direction = pair_direction(edge_index, lines.pair_index, num_nodes)
-        if attr is not None or direction is not None:
-            lines = lines.with_edges(EdgeFeatures.of(attr, direction))
-        return lines.coded(self.pair_code)
+        edges = EdgeFeatures.of_columns(
+            edge_index, edge_attr, lines.pair_index, num_nodes,
+            reduce=self.edge_reduce, directed=self.direction is not None,
+        )  # fmt: skip
+        return (lines if edges is None else lines.with_edges(edges)).coded(self.pair_code)
 
     def _aggregate(self, x: Tensor, lines: EgoLines) -> Tensor:
         """``(T ‖ S)``, or ``T`` alone where ``S`` is zero at all nodes or at all but few."""

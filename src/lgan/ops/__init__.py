@@ -1,9 +1,7 @@
 """The hot operations of preparation and of a layer, behind one contract for every backend."""
 
+from lgan.ops.backends import backend, backend_of, compiled
 from lgan.ops.dispatch import (
-    backend,
-    backend_of,
-    compiled,
     dropout,
     ego_sum,
     layer_norm,

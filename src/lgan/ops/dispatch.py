@@ -1,80 +1,15 @@
-"""Public entry to the hot operations: one contract, the backend chosen by device and dtype."""
-
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
-from typing import Any, Literal, get_args
+"""Public entry to the hot operations: one contract, for every backend."""
 
 import torch
 from torch import Tensor
 
 from lgan.ops import torch_any
+from lgan.ops.backends import backend_of, loops
 from lgan.ops.incidence import Incidence
 from lgan.ops.together import workers
 
 # Multiplications of a product below which a second thread costs more than it saves (measured).
 PRODUCT = 1 << 22
-
-BackendName = Literal["numba", "triton", "torch"]
-
-_chosen: ContextVar[BackendName | None] = ContextVar("lgan_backend", default=None)
-
-
-@contextmanager
-def backend(name: BackendName | None) -> Iterator[None]:
-    """Use one backend inside a ``with`` block; ``None`` chooses by device and dtype.
-
-    ``"torch"`` runs anywhere and is differentiable twice; ``"numba"`` is the fast one on the CPU,
-    ``"triton"`` on the GPU (and, slowly, on the CPU where ``TRITON_INTERPRET=1``).
-    """
-    if name not in (*get_args(BackendName), None):
-        raise ValueError(f"`name` must be one of {get_args(BackendName)} or None, got {name!r}.")
-    token = _chosen.set(name)
-    try:
-        yield
-    finally:
-        _chosen.reset(token)
-
-
-def compiled(x: Tensor) -> bool:
-    """Whether operations on a tensor run as compiled loops: floats on the CPU."""
-    return backend_of(x) == "numba"
-
-
-def backend_of(x: Tensor) -> BackendName:
-    """The backend that operations on a tensor use."""
-    wanted = _chosen.get()
-    if wanted == "torch":
-        return "torch"
-    floats = x.dtype in (torch.float32, torch.float64)
-    if wanted is None:
-        if x.device.type == "cpu":
-            return "numba" if floats else "torch"
-        # The kernels sum in float32, so that float64 is left to plain tensor operations.
-        able = x.device.type == "cuda" and x.dtype != torch.float64 and _has_triton()
-        return "triton" if able else "torch"
-    if wanted == "numba" and not (floats and x.device.type == "cpu"):
-        raise ValueError(
-            "The backend 'numba' needs a float32 or float64 tensor on the CPU, "
-            f"got {x.dtype} on {x.device}. Use `lgan.ops.backend('torch')`."
-        )
-    if wanted == "triton" and not _has_triton():
-        raise ImportError("The backend 'triton' needs the package triton. Install it with torch.")
-    return wanted
-
-
-@cache
-def _has_triton() -> bool:
-    return find_spec("triton") is not None
-
-
-@cache
-def _loops(chosen: BackendName) -> Any:
-    """The differentiable operations of a compiled backend, imported where they are first used."""
-    return import_module(f"lgan.ops.{chosen}_ops")
 
 
 def ego_sum(
@@ -122,7 +57,7 @@ def ego_sum(
         return _masked_ego_sum(a, incidence, width, table, code, relu)
     if chosen == "torch":
         return torch_any.ego_sum(a, incidence, width, table, code, relu)
-    planes = a if a.dim() == 3 else a.unsqueeze(0)
+    planes = planes_of(a)
     if table is not None and table.dim() == 2:
         table = table.expand(planes.size(0), -1, -1).contiguous()
     if chosen == "numba":
@@ -130,7 +65,7 @@ def ego_sum(
             table, code = a.new_empty((planes.size(0), 1, 1)), incidence.pair_index.new_empty(0)
         else:
             _check_code(code, table, incidence)
-    out: Tensor = _loops(chosen).EgoSum.apply(planes, table, code, incidence, width, relu)
+    out: Tensor = loops(chosen).EgoSum.apply(planes, table, code, incidence, width, relu)
     return out if a.dim() == 3 else out.squeeze(0)
 
 
@@ -146,7 +81,7 @@ def _masked_ego_sum(
     assert incidence.mask is not None
     assert incidence.side_mask is not None
     alone = a.dim() == 2 and incidence.mask.dim() == 1
-    planes, count = (a if a.dim() == 3 else a.unsqueeze(0)), incidence.mask.shape[:-1].numel()
+    planes, count = planes_of(a), incidence.mask.shape[:-1].numel()
     mask, side = (
         m.to(a.dtype).expand(max(count, planes.size(0)), -1)
         for m in (incidence.mask, incidence.side_mask)
@@ -158,7 +93,7 @@ def _masked_ego_sum(
         code = code.int()
         _check_code(code, table, incidence)
     given = (planes, table, mask, side, code, incidence, width, relu)
-    out: Tensor = _loops("numba").MaskedEgoSum.apply(*given)
+    out: Tensor = loops("numba").MaskedEgoSum.apply(*given)
     return out.squeeze(0) if alone else out
 
 
@@ -185,8 +120,8 @@ def linear_sum(a: Tensor, incidence: Incidence, width: int) -> Tensor:
     chosen = backend_of(a)
     if chosen == "torch":
         return torch_any.linear_sum(a, incidence, width)
-    planes = a if a.dim() == 3 else a.unsqueeze(0)
-    out: Tensor = _loops(chosen).LinearSum.apply(planes, incidence, width, False)
+    planes = planes_of(a)
+    out: Tensor = loops(chosen).LinearSum.apply(planes, incidence, width, False)
     return out if a.dim() == 3 else out.squeeze(0)
 
 
@@ -237,7 +172,7 @@ def norm(
     if alone:
         x, scale, shift = x.unsqueeze(0), scale.unsqueeze(0), shift.unsqueeze(0)
         running = (running[0].unsqueeze(0), running[1].unsqueeze(0))
-    out = _loops(chosen).Norm.apply(x, weight, scale, shift, running, momentum, eps)
+    out = loops(chosen).Norm.apply(x, weight, scale, shift, running, momentum, eps)
     return out.squeeze(0) if alone else out
 
 
@@ -270,7 +205,7 @@ def layer_norm(x: Tensor, scale: Tensor, shift: Tensor, *, eps: float) -> Tensor
     if not models:  # rows do not know each other
         planes = x.reshape(1, -1, x.size(-1))
         scale, shift = scale.unsqueeze(0), shift.unsqueeze(0)
-    out = _loops(chosen).LayerNorm.apply(planes, scale, shift, eps)
+    out = loops(chosen).LayerNorm.apply(planes, scale, shift, eps)
     return out if models else out.view(x.shape)
 
 
@@ -300,7 +235,7 @@ def dropout(x: Tensor, seed: Tensor, passes: Tensor, rate: Tensor, *, first: int
     shared = {1, planes} >= {stream.numel(), *x.shape[:-2]}
     if not (plain and shared) or backend_of(x) != "numba":
         return torch_any.dropout(x, stream, rate, first)
-    out: Tensor = _loops("numba").Dropout.apply(
+    out: Tensor = loops("numba").Dropout.apply(
         x.expand(planes, -1, -1), stream.reshape(-1), rate.reshape(-1).to(x.dtype), first
     )
     return out if x.dim() == 3 or stream.dim() == 1 else out.squeeze(0)
@@ -320,7 +255,7 @@ def segment_sum(x: Tensor, weight: Tensor, ptr: Tensor) -> Tensor:
     if chosen == "numba":
         _check_ptr(ptr, weight.numel())
     weight = weight.to(torch.float32 if chosen == "triton" else x.dtype)
-    out: Tensor = _loops(chosen).SegmentSum.apply(planes_of(x), weight, ptr)
+    out: Tensor = loops(chosen).SegmentSum.apply(planes_of(x), weight, ptr)
     return out.view(*x.shape[:-2], *out.shape[-2:])
 
 
@@ -330,7 +265,7 @@ def segment_sum_max(x: Tensor, weight: Tensor, ptr: Tensor) -> tuple[Tensor, Ten
     if backend_of(x) != "numba":
         return segment_sum(x, weight, ptr), torch_any.segment_max(x, ptr)
     _check_ptr(ptr, x.size(-2))
-    total, most = _loops("numba").SegmentSumMax.apply(planes_of(x), weight.to(x.dtype), ptr)
+    total, most = loops("numba").SegmentSumMax.apply(planes_of(x), weight.to(x.dtype), ptr)
     shape = (*x.shape[:-2], *total.shape[-2:])
     return total.view(shape), most.view(shape)
 
@@ -380,9 +315,7 @@ def stacked_product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     if x.size(-2) * weight.numel() < PRODUCT:
         x = x.expand(models, -1, -1)
         return torch.bmm(x, weight) if bias is None else torch.baddbmm(bias.unsqueeze(1), x, weight)
-    out: Tensor = _loops("numba").StackedProduct.apply(
-        x if x.dim() == 3 else x.unsqueeze(0), weight, bias
-    )
+    out: Tensor = loops("numba").StackedProduct.apply(planes_of(x), weight, bias)
     return out
 
 

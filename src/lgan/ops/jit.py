@@ -33,10 +33,6 @@ def njit(*, cache: bool = True, **options: Any) -> Callable[[Callable[..., Any]]
     """`numba.njit`, whose cache on disk never gives code older than the files of loops.
 
     A file of loops has ``numba`` in its name and reads no constants from other files.
-
-    Args:
-        cache: Keep the compiled code on disk.
-        options: As for `numba.njit`.
     """
 
     def compiled(function: Callable[..., Any]) -> Any:

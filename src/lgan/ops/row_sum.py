@@ -11,7 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lgan.ops import dispatch, torch_any
+from lgan.ops import torch_any
+from lgan.ops.backends import backend_of
+from lgan.ops.dispatch import planes_of
 from lgan.ops.incidence import row_ptr
 
 
@@ -108,12 +110,12 @@ def row_sum(x: Tensor, rows: SparseRows) -> Tensor:
             f"`x` must have one row for each of {columns} columns, got shape {list(x.shape)}. "
             "Build the pattern from the same batch as `x`."
         )
-    chosen = dispatch.backend_of(x)
+    chosen = backend_of(x)
     if chosen == "torch":
         weight = _weight(rows, x)
         weight = x.new_ones(rows.col.numel()) if weight is None else weight
         return torch_any.segment_sum(x.index_select(-2, rows.col.long()), weight, rows.ptr)
-    out: Tensor = _RowSum.apply(dispatch.planes_of(x), rows, chosen)
+    out: Tensor = _RowSum.apply(planes_of(x), rows, chosen)
     return out.view(*x.shape[:-2], *out.shape[-2:])
 
 

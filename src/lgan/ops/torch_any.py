@@ -141,19 +141,19 @@ def layer_norm(x: Tensor, scale: Tensor, shift: Tensor, eps: float) -> Tensor:
 
 def segment_sum(x: Tensor, weight: Tensor, ptr: Tensor) -> Tensor:
     """See :func:`lgan.ops.segment_sum`."""
-    segments = ptr.numel() - 1
-    place = torch.arange(x.size(-2), device=x.device)
-    ids = torch.searchsorted(ptr, place, right=True)  # spare segments for rows that are in none
-    zero = x.new_zeros((*x.shape[:-2], segments + 2, x.size(-1)))
-    return zero.index_add(-2, ids, weight[:, None] * x)[..., 1:-1, :]
+    zero = x.new_zeros((*x.shape[:-2], ptr.numel() + 1, x.size(-1)))
+    return zero.index_add(-2, _segment_ids(x, ptr), weight[:, None] * x)[..., 1:-1, :]
 
 
 def segment_max(x: Tensor, ptr: Tensor) -> Tensor:
     """See :func:`lgan.ops.segment_max`."""
-    segments = ptr.numel() - 1
+    return grouped_max(x, _segment_ids(x, ptr), ptr.numel() + 1)[..., 1:-1, :]
+
+
+def _segment_ids(x: Tensor, ptr: Tensor) -> Tensor:
+    """The segment of every row, counted from 1: the first and the last are for rows in none."""
     place = torch.arange(x.size(-2), device=x.device)
-    ids = torch.searchsorted(ptr, place, right=True)  # spare segments for rows that are in none
-    return grouped_max(x, ids, segments + 2)[..., 1:-1, :]
+    return torch.searchsorted(ptr, place, right=True)
 
 
 def grouped_max(x: Tensor, group: Tensor, groups: int) -> Tensor:

@@ -3,6 +3,8 @@
 Both are learnt from out-of-fold predictions, which the model file keeps; no further data is needed.
 """
 
+import math
+
 import torch
 from scipy.optimize import minimize_scalar
 from torch import Tensor
@@ -78,12 +80,6 @@ def decided(answers: Tensor, task: Task, threshold: Tensor | None = None) -> Ten
 def best_threshold(known: OutOfFold, task: Task, metric: str, sharpness: Tensor | None) -> Tensor:
     """The threshold by which a metric of the out-of-fold decisions is best, ``[1]`` or one for
     every label ``[T]``; of several equally good ones the nearest to one half.
-
-    Args:
-        known: Out-of-fold predictions.
-        task: A task of two classes.
-        metric: ``accuracy`` or ``balanced-accuracy``.
-        sharpness: What the probabilities are sharpened by.
     """
     check_two_classes(task)
     if metric not in DECISIVE:
@@ -100,6 +96,18 @@ def best_threshold(known: OutOfFold, task: Task, metric: str, sharpness: Tensor 
         for t, there in enumerate(known.y.isfinite().T)
     ]
     return torch.tensor(found, dtype=torch.float64)
+
+
+def given_threshold(threshold: float, task: Task) -> Tensor:
+    """A threshold that was given as a number, ``[1]``, or the same for every label ``[T]``."""
+    try:
+        value = float(threshold)
+    except (TypeError, ValueError, RuntimeError):  # nothing, or several numbers
+        value = math.nan
+    if not 0 <= value <= 1:
+        raise ValueError(f"A threshold must lie between 0 and 1, got {threshold!r}.")
+    number = 1 if task.has_classes else len(task.targets)
+    return torch.full((number,), value, dtype=torch.float64)
 
 
 def check_two_classes(task: Task) -> None:

@@ -154,15 +154,9 @@ def explained_items(
     held_out: Collection[int] | None = None,
     intervals: Tensor | None = None,
 ) -> list[GalleryItem]:
-    """Explained graphs with their names and pictures, those of molecules where they are.
-
-    Args:
-        predictor: The model.
-        raw: The graphs.
-        found: The explanation of each.
-        names: What the outputs are called; as the model spells them unless given.
-        held_out: Rows that the model was not trained on, where that is known.
-        intervals: Ends of the intervals of numbers ``[G, T, 2]``.
+    """Explained graphs with their names and pictures, those of molecules where they are; with the
+    ``names`` of the outputs as the model spells them unless given, the rows that it was not trained
+    on, and ``intervals`` of numbers ``[G, T, 2]``, where these are known.
     """
     task, truth, items = predictor.task, known_classes(predictor, raw), []
     words = tuple(names or (task.classes if task.has_classes else task.targets))

@@ -45,13 +45,7 @@ def fingerprints(raw: RawGraphs) -> Tensor:
 
 
 def training_molecules(raw: RawGraphs, y: Tensor, *, named: bool = True) -> TrainingMolecules:
-    """What a model keeps of the molecules it is trained on.
-
-    Args:
-        raw: The molecules.
-        y: Their targets.
-        named: Keep SMILES and targets too.
-    """
+    """What a model keeps of the molecules it is trained on; SMILES and targets where ``named``."""
     bits, count = fingerprints(raw), raw.num_graphs
     asked = torch.linspace(0, count - 1, min(count, SAMPLE)).round().long()
     near = nearest_of(bits[asked], unpacked(bits), 2)[0]

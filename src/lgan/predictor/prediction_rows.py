@@ -19,29 +19,17 @@ from lgan.data.molecule_features import MoleculeFeatures
 from lgan.data.molecule_graphs import molecule_graphs
 from lgan.data.molecule_tables import choose_structures, molecules_of_blocks
 from lgan.data.tables import BLOCK, Table, TableBlock, is_table, open_table, plain_cell, safe_cell
+from lgan.predictor.prediction_cells import (
+    Row,
+    near_cells,
+    near_columns,
+    predicted_columns,
+    said_cells,
+)
 from lgan.predictor.predictor import Predictor
-from lgan.task import METRICS, Task
 
-Row = dict[str, Any]
 # Rows of files up to which their targets are compared with: a few hundred MB in memory.
 MOST_COMPARED = 10_000_000
-
-
-def predicted_columns(task: Task) -> list[str]:
-    """The columns that a prediction adds to those of its source.
-
-    Example:
-        >>> predicted_columns(Task("regression", ("logS",)))
-        ['logS_predicted', 'logS_std', 'logS_lower', 'logS_upper', 'seen', 'error']
-    """
-    names = []
-    for target in task.targets:
-        names.append(f"{target}_predicted")
-        if task.classes:
-            names += [f"{target}_probability_{name}" for name in task.classes]
-        else:
-            names += [f"{target}_{word}" for word in ("std", "lower", "upper")]
-    return [*names, "seen", "error"]
 
 
 @dataclass
@@ -172,6 +160,11 @@ class PredictionRows:
         """The columns of every row."""
         return _renamed(self.given, self._own) + self._own
 
+    @property
+    def _own(self) -> list[str]:
+        """The columns that come behind those of the source."""
+        return predicted_columns(self.predictor.task) + near_columns(self.nearest)
+
     def written(self, path: Path) -> Iterator[Row]:
         """The rows, each after it was written to a CSV file, which is there when all are."""
         with (
@@ -234,8 +227,8 @@ class PredictionRows:
             y, answers = y[fresh], answers[fresh]
         if not bool(task.present(y).any()):
             return {}
-        fitting = [metric for metric in METRICS.values() if task.kind in metric.kinds]
-        measured = {metric.name: metric(y.numpy(), answers.numpy()) for metric in fitting}
+        each = task.metrics.items()
+        measured = {name: metric(y.numpy(), answers.numpy()) for name, metric in each}
         return {name: value for name, value in measured.items() if np.isfinite(value)}
 
     def _streamed(
@@ -264,31 +257,12 @@ class PredictionRows:
                 self.progress(min(1.0, done / max(table.rows, 1)))
 
     def _all(self, raw: RawGraphs, cells: Mapping[str, Sequence[Any]], block: int) -> Iterator[Row]:
-        count = raw.num_graphs + len(raw.errors)
-        for first in range(0, count, block):
-            last = min(first + block, count)
+        for first in range(0, raw.num_rows, block):
+            last = min(first + block, raw.num_rows)
             own = {name: column[first:last] for name, column in cells.items()}
             yield from self._rows(raw.rows_between(first, last), own, first)
             if self.progress is not None:
-                self.progress(last / count)
-
-    @property
-    def _own(self) -> list[str]:
-        """The columns that come behind those of the source."""
-        near = [f"nearest_{k}{what}" for k in range(1, self.nearest + 1)
-                for what in ("", "_similarity")]  # fmt: skip
-        return [*predicted_columns(self.predictor.task), *near, *(["unlike"] if near else [])]
-
-    def _near(self, raw: RawGraphs) -> list[Row]:
-        """For every molecule the training molecules it is most like, and whether it is unlike."""
-        rows = []
-        for near in self.predictor.neighbours(raw, self.nearest):
-            row: Row = {"unlike": "yes" if self.predictor.is_unlike(near) else ""}
-            for k, one in enumerate(near, 1):
-                row |= {f"nearest_{k}": one.smiles or ""}
-                row |= {f"nearest_{k}_similarity": round(one.similarity, 4)}
-            rows.append(row)
-        return rows
+                self.progress(last / raw.num_rows)
 
     def _compare(
         self, targets: Mapping[str, Sequence[Any]], answers: Tensor, known: Tensor
@@ -324,62 +298,23 @@ class PredictionRows:
         answers, seen = self.predictor.joint(members), known.tolist()
         for column, words in self.predictor.encoder.unseen(raw).items():
             self.unseen.setdefault(column, Counter()).update(words)
-        self.count += raw.num_graphs + len(reasons)
+        self.count += raw.num_rows
         self.failed += len(reasons)
         self.known += sum(seen)
         self._compare(raw.targets, answers, known)
-        place = {row: graph for graph, row in enumerate(raw.rows.tolist())}
-        said = _said(self.predictor, members)
-        near = self._near(raw) if self.nearest and raw.num_graphs else [{}] * raw.num_graphs
+        said = said_cells(self.predictor, answers, members)
+        near: list[Row] = [{}] * raw.num_graphs
+        if self.nearest and raw.num_graphs:
+            near = near_cells(self.predictor, raw, self.nearest)
         names = _renamed(self.given, self._own)
         blank = dict.fromkeys(self._own, "")
-        for row in range(raw.num_graphs + len(reasons)):
+        for row, graph in enumerate(raw.by_row(range(raw.num_graphs))):
             given = {new: cells[old][row] for old, new in zip(cells, names, strict=True)}
-            if row not in place:
+            if graph is None:
                 yield {**given, **blank, "error": reasons[row]}
                 continue
-            graph = place[row]
             also = {"seen": "yes" if seen[graph] else "", **near[graph]}
             yield {**given, **blank, **said[graph], **also}
-
-
-def _said(predictor: Predictor, members: Tensor) -> list[Row]:
-    """What a row says of every graph."""
-    task, rows, around = predictor.task, [], _uncertainty(predictor, members)
-    answers = predictor.joint(members)
-    shape = (len(answers), len(task.targets))
-    places = predictor.decide(answers).view(shape).tolist() if task.classes else []
-    for graph, values in enumerate(answers.tolist()):
-        row: Row = {}
-        for t, target in enumerate(task.targets):
-            if not task.classes:
-                row[f"{target}_predicted"] = float(f"{values[t]:.7g}")
-                continue
-            row[f"{target}_predicted"] = task.classes[places[graph][t]]
-            shares = values if task.has_classes else (1 - values[t], values[t])
-            for name, share in zip(task.classes, shares, strict=True):
-                row[f"{target}_probability_{name}"] = round(share, 6)
-        rows.append({**row, **{name: column[graph] for name, column in around.items()}})
-    return rows
-
-
-def _uncertainty(predictor: Predictor, members: Tensor) -> dict[str, list[Any]]:
-    """By column: the members' deviation and the ends of intervals that hold 90 % of the truths."""
-    task, columns = predictor.task, {}
-    if task.classes or not members.size(1):
-        return {}
-    ends = None if predictor.checkpoint.out_of_fold is None else predictor.intervals(members)
-    for t, target in enumerate(task.targets):
-        if len(members) > 1:
-            columns[f"{target}_std"] = _digits(members[..., t].std(0))
-        if ends is not None:
-            columns[f"{target}_lower"] = _digits(ends[:, t, 0])
-            columns[f"{target}_upper"] = _digits(ends[:, t, 1])
-    return columns
-
-
-def _digits(values: Tensor) -> list[Any]:
-    return [float(f"{value:.7g}") if np.isfinite(value) else "" for value in values.tolist()]
 
 
 def read_with_targets(predictor: Predictor, source: Any, **reading: Any) -> RawGraphs:
@@ -396,14 +331,13 @@ def read_with_targets(predictor: Predictor, source: Any, **reading: Any) -> RawG
 
 def _cells(source: Any, raw: RawGraphs) -> dict[str, Sequence[Any]]:
     """What identifies the rows of a source that is no table, and its targets."""
-    count = raw.num_graphs + len(raw.errors)
     if isinstance(source, list | tuple) and source and isinstance(source[0], str):
         return {"smiles": source}
-    cells: dict[str, Sequence[Any]] = {"graph": range(count)}
-    place = {row: graph for graph, row in enumerate(raw.rows.tolist())}
+    cells: dict[str, Sequence[Any]] = {"graph": range(raw.num_rows)}
+    place = raw.graph_of_row
     told = {"smiles": raw.ids} if raw.featuriser is not None and raw.ids is not None else {}
     for name, values in {**told, **raw.targets}.items():
-        cells[name] = [values[place[row]] if row in place else "" for row in range(count)]
+        cells[name] = [values[place[row]] if row in place else "" for row in range(raw.num_rows)]
     return cells
 
 

@@ -1,6 +1,5 @@
 """A trained model and all that turns a source into predictions."""
 
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,15 +12,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from lgan.catalogue import DATASETS
-from lgan.data import Encoder, RawGraphs, load_raw
-from lgan.data.encoder import STRUCTURAL, unseen_words
+from lgan.data import Encoder, RawGraphs
+from lgan.data.encoder import unseen_words
 from lgan.data.graph_keys import graph_keys
-from lgan.data.molecule_features import MoleculeFeatures
-from lgan.data.sources import is_one_graph
-from lgan.explain.atoms import MOLECULES
 from lgan.explain.attribution import Attribution
-from lgan.explain.molecule import graphs_from_smiles
 from lgan.graph import GraphUnion
 from lgan.predictor.conformal import prediction_intervals, prediction_sets
 from lgan.predictor.decision import (
@@ -29,10 +23,12 @@ from lgan.predictor.decision import (
     check_two_classes,
     decided,
     fitted_sharpness,
+    given_threshold,
     sharpened,
 )
 from lgan.predictor.explaining import explain_graphs
 from lgan.predictor.neighbours import Neighbour, are_of, fingerprints, labels_of, nearest_of
+from lgan.predictor.reading import read_as_trained
 from lgan.task import TargetScale, Task
 from lgan.train import predict as outputs_of
 from lgan.train.checkpoint import Checkpoint
@@ -86,15 +82,12 @@ class Predictor:
         outputs, members, scale = stored.out_channels, stored.members, stored.target_scale
         if encoder.task is None or encoder.task.num_outputs != outputs:
             raise ValueError(f"its task must have {outputs} outputs")
+        option = stored.options.get
         for what, gives, reads in (
             ("features", encoder.num_features, stored.in_channels),
-            ("features of an edge", encoder.num_edge_features, stored.options.get("edge_dim", 0)),
-            ("directions", int(encoder.directed), int(stored.options.get("directed", False))),
-            (
-                "features of a whole graph",
-                encoder.num_graph_features,
-                stored.options.get("graph_dim", 0),
-            ),
+            ("features of an edge", encoder.num_edge_features, option("edge_dim", 0)),
+            ("directions", int(encoder.directed), int(option("directed", False))),
+            ("features of a whole graph", encoder.num_graph_features, option("graph_dim", 0)),
         ):
             if gives != reads:
                 raise ValueError(f"its encoder gives {gives} {what}, the network reads {reads}")
@@ -102,7 +95,7 @@ class Predictor:
         if not encoder.task.classes and (scale is None or tuple(scale.mean.shape) != shape):
             raise ValueError("the scale of its targets is missing")
         known = stored.out_of_fold
-        if known is not None and not _is_of(known, encoder.task, members):
+        if known is not None and not known.is_of(encoder.task, members):
             raise ValueError("its out-of-fold predictions are those of another model")
         if stored.molecules is not None and not are_of(stored.molecules, encoder.task):
             raise ValueError("what it keeps of molecules is of another model")
@@ -157,14 +150,7 @@ class Predictor:
         if isinstance(threshold, str):
             found = best_threshold(self._known(), self.task, threshold, self.sharpness)
             return replace(self, threshold=found)
-        try:
-            value = float(threshold)
-        except (TypeError, ValueError, RuntimeError):  # nothing, or several numbers
-            value = math.nan
-        if not 0 <= value <= 1:
-            raise ValueError(f"A threshold must lie between 0 and 1, got {threshold!r}.")
-        number = 1 if self.task.has_classes else len(self.task.targets)
-        return replace(self, threshold=torch.full((number,), value, dtype=torch.float64))
+        return replace(self, threshold=given_threshold(threshold, self.task))
 
     def predict_proba(self, source: Any, **reading: Any) -> NDArray[np.float64]:
         """Probabilities of the classes ``[n, C]``, or of the second class of every label
@@ -242,10 +228,7 @@ class Predictor:
             raise ValueError(f"`count` must be a whole number of 1 or more, got {count!r}.")
         self._molecules()  # before the source is read
         raw = self._read_told(source, reading)
-        placed: list[list[Neighbour] | None] = [None] * (raw.num_graphs + len(raw.errors))
-        for row, near in zip(raw.rows.tolist(), self.neighbours(raw, count), strict=True):
-            placed[row] = near
-        return placed
+        return raw.by_row(self.neighbours(raw, count))
 
     def neighbours(self, raw: RawGraphs, count: int) -> list[list[Neighbour]]:
         """The training molecules that molecules which were read are most like."""
@@ -308,53 +291,11 @@ class Predictor:
                 :func:`lgan.predictor.explaining.explain_graphs`.
         """
         raw = self._told_of(source, reading or {})
-        placed: list[Attribution | None] = [None] * (raw.num_graphs + len(raw.errors))
-        for row, found in zip(raw.rows.tolist(), explain_graphs(self, raw, **asked), strict=True):
-            placed[row] = found
-        return placed
+        return raw.by_row(explain_graphs(self, raw, **asked))
 
     def read(self, source: Any, **reading: Any) -> RawGraphs:
         """The graphs of a source, with the features the model was trained with."""
-        how: dict[str, Any] = {"targets": [], **reading}
-        if self.encoder.graphs is not None and not isinstance(how.get("columns"), Mapping):
-            how["columns"] = (*how.get("columns", ()), *self.encoder.graphs.columns)
-        if self.encoder.featuriser is not None:
-            how["molecules"] = MoleculeFeatures.from_json(self.encoder.featuriser)
-            listed = source if isinstance(source, list | tuple) else ()
-            if is_one_graph(next((entry for entry in listed if entry is not None), None)):
-                raise TypeError(
-                    "The model reads molecules, got a list with graphs of networkx or PyG. Pass "
-                    "SMILES, molecules of RDKit, or a table of them."
-                )
-        if self.encoder.directed:
-            how["directed"] = True
-        if self.encoder.symmetrise:
-            how["symmetrise"] = True
-        if self.checkpoint.features == "all":  # other attributes may be on some nodes only
-            for part, known in (("node", self.encoder.nodes), ("edge", self.encoder.pairs)):
-                names = (*known.names, *known.number_names)
-                none_read = part == "edge" and not names and self.encoder.featuriser is None
-                if none_read or (names and not set(names) & set(STRUCTURAL)):
-                    how.setdefault(f"{part}_features", names)
-        if (molecules := self._in_labels(source)) is not None:
-            return molecules
-        raw = load_raw(source, **how)
-        if raw.name in DATASETS:  # whose labels are numbers that mean something there alone
-            stored = self.checkpoint
-            names = self.encoder.feature_names(raw, stored.features)
-            stored.check_meaning(raw.name, names, raw.classes if raw.targets else stored.classes)
-        return raw
-
-    def _in_labels(self, source: Any) -> RawGraphs | None:
-        """SMILES in the labels of the set of molecules that the model was trained on, if it was."""
-        if self.encoder.featuriser is not None or self.checkpoint.dataset not in MOLECULES:
-            return None
-        if isinstance(source, str | Mapping | RawGraphs) or hasattr(source, "columns"):
-            return None
-        texts = list(source) if hasattr(source, "__len__") else []
-        if not texts or not all(text is None or isinstance(text, str) for text in texts):
-            return None
-        return graphs_from_smiles(texts, self.checkpoint.dataset)
+        return read_as_trained(self.checkpoint, self.encoder, source, reading)
 
     def union(self, raw: RawGraphs, *, compress: bool | None = None) -> GraphUnion:
         """Graphs as the network reads them; their targets are not looked at.
@@ -456,18 +397,8 @@ def load_model(path: Path | str) -> Predictor:
         raise ValueError(f"{path} is not a whole model of lgan: {error}") from error
 
 
-def _is_of(known: OutOfFold, task: Task, members: int) -> bool:
-    """Whether out-of-fold predictions are those of so many members of this task."""
-    right = (known.members, known.predictions.size(1)) == (members, task.num_outputs)
-    right = right and known.y.dim() == (1 if task.has_classes else 2)
-    if right and task.classes and not task.has_classes:
-        right = bool(((known.y == 0) | (known.y == 1) | known.y.isnan()).all())
-    return right
-
-
 def _placed(raw: RawGraphs, values: Tensor) -> NDArray[np.float64]:
     """Values of graphs at the rows they come from, NaN at those that could not be read."""
-    rows = raw.num_graphs + len(raw.errors)
-    placed = np.full((rows, values.size(1)), np.nan)
+    placed = np.full((raw.num_rows, values.size(1)), np.nan)
     placed[raw.rows.numpy()] = values.numpy()
     return placed

@@ -13,11 +13,6 @@ def draw(record: SweepRecord, folder: Path | str, stem: str) -> list[Path]:
 
     ``STEM-history.png`` shows every trial and the best so far, ``STEM-importance.png`` how much
     of the differences each setting explains; the latter needs two trials and two choices.
-
-    Args:
-        record: The search.
-        folder: Where the pictures go.
-        stem: What their names begin with.
     """
     optuna, pyplot = require("optuna"), require("matplotlib.pyplot")
     study = optuna_study(record.head, [t for t in record.trials if t.value is not None])

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lgan.data import replaced
+from lgan.data.cache import save_record
 from lgan.sweep.trial import OBJECTIVES, Trial
 
 FORMAT = 1
@@ -117,8 +117,7 @@ class SweepRecord:
 
     def save(self, path: Path | str) -> None:
         """Write the record, whole or not at all."""
-        with replaced(Path(path)) as temporary:
-            temporary.write_text(json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n")
+        save_record(path, self.to_json())
 
     @staticmethod
     def load(path: Path | str) -> "SweepRecord":

@@ -115,14 +115,8 @@ class Study:
 def optuna_study(
     head: Head, trials: Sequence[Trial], *, storage: str | None = None, name: str | None = None
 ) -> Any:
-    """A search as Optuna has it: for its samplers, its pictures, and in a database its dashboard.
-
-    Args:
-        head: What the search is about.
-        trials: Its trials.
-        storage: Database URL, such as ``sqlite:///study.db``; by default it stays in memory. A
-            study of that name is replaced.
-        name: Name of the study.
+    """A search as Optuna has it: for its samplers, its pictures, and, in a database at the address
+    ``storage``, where a study of that name is replaced, for its dashboard.
     """
     optuna = require("optuna")
     optuna.logging.set_verbosity(optuna.logging.WARNING)

@@ -110,6 +110,11 @@ class Task:
         return len(self.classes) if self.has_classes else len(self.targets)
 
     @property
+    def metrics(self) -> dict[str, Metric]:
+        """The metrics that fit, by name."""
+        return {name: metric for name, metric in METRICS.items() if self.kind in metric.kinds}
+
+    @property
     def default_metric(self) -> Metric:
         """The metric by which models are chosen unless another is named."""
         return METRICS[DEFAULT_METRIC[self.kind]]
@@ -118,12 +123,11 @@ class Task:
         """The metric of this name, if it fits; the default one unless named."""
         if name is None:
             return self.default_metric
-        fitting = [metric.name for metric in METRICS.values() if self.kind in metric.kinds]
-        if name not in fitting:
-            known = "" if name in METRICS else "a known name, "
+        if name not in self.metrics:
+            known, fitting = "" if name in METRICS else "a known name, ", ", ".join(self.metrics)
             raise ValueError(
-                f"The metric of a {self.kind} task must be {known}one of {', '.join(fitting)}, "
-                f"got {name!r}. Choose one of these."
+                f"The metric of a {self.kind} task must be {known}one of {fitting}, got {name!r}. "
+                "Choose one of these."
             )
         return METRICS[name]
 

@@ -13,10 +13,6 @@ from lgan.graph.segments import concat_ranges
 def balanced_order(groups: Tensor, rng: np.random.Generator) -> Tensor:
     """A random order of all graphs in which every stretch holds each group in its proportion.
 
-    Args:
-        groups: Group (test fold) of every graph ``[G]``.
-        rng: Source of randomness.
-
     Example:
         >>> order = balanced_order(torch.tensor([0, 0, 0, 1, 1, 1]), np.random.default_rng(0))
         >>> (order // 3).view(3, 2).sum(1).tolist()  # one of each group in every stretch of two

@@ -149,13 +149,7 @@ class Checkpoint:
     def check_meaning(
         self, dataset: str, feature_names: tuple[str, ...], classes: tuple[str, ...]
     ) -> None:
-        """Refuse a data set whose features or classes are not those the model was trained on.
-
-        Args:
-            dataset: Name of the data set.
-            feature_names: What its features or categories stand for.
-            classes: Names of its classes.
-        """
+        """Refuse a data set whose features or classes are not those the model was trained on."""
         for what, size, expected, got in (
             ("features", self.in_channels, self.feature_names, feature_names),
             ("classes", self.out_channels, self.classes, classes),
@@ -179,11 +173,7 @@ class Checkpoint:
 
     def held_out(self, dataset: str, seed: int = 0) -> set[int] | None:
         """Graphs of a data set that the model was not trained on; ``None`` where it is not known
-        which it was trained on, or it was trained on none.
-
-        Args:
-            dataset: Name of the data set.
-            seed: Seed it was generated with, if it was.
+        which it was trained on, or it was trained on none. Of a generated set the seed counts.
         """
         generated = dataset in DATASETS and DATASETS[dataset].kind == "synthetic"
         if dataset != self.dataset or (generated and self.info["config"]["seed"] != seed):

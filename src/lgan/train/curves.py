@@ -71,13 +71,7 @@ class SelectedPredictions:
         self._each = torch.split(self.values, sizes)
 
     def update(self, epoch: int, best: Sequence[int], predictions: Sequence[Tensor]) -> None:
-        """Take in an epoch, counted from 0, for the models that choose it.
-
-        Args:
-            epoch: Number of the epoch.
-            best: The best epoch so far by each of the choices.
-            predictions: Of every model for its test graphs.
-        """
+        """Take in an epoch, counted from 0, for the models that choose it."""
         for choice, chosen in zip(self.choices, best, strict=True):
             for k in choice.models if chosen == epoch else ():
                 self._each[k].copy_(predictions[k])

@@ -73,15 +73,7 @@ def model_seed(seed: int, fold: int, member: int = 0) -> int:
 def held_out_job(
     fold: Tensor, test: int, inner: int | None = None, *, seed: int, variant: int = 0
 ) -> Job:
-    """A job that tests on one fold, keeps an inner one out too, and trains on all others.
-
-    Args:
-        fold: The test fold of every graph ``[G]``.
-        test: Fold to test on.
-        inner: Fold to choose the epoch on, if any.
-        seed: Seed of the run, see :func:`model_seed`.
-        variant: Which of the variants it is a model of.
-    """
+    """A job that tests on one fold, keeps an inner one out too, and trains on all others."""
     held_out = fold == test
     validation = torch.empty(0, dtype=torch.int64)
     if inner is not None:

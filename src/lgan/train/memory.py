@@ -23,12 +23,7 @@ def outline(factory: Callable[[], nn.Module]) -> nn.Module:
 
 
 def check_weights_fit(model: nn.Module, device: torch.device) -> None:
-    """Refuse a model of whose weights and their updates not even one set fits into memory.
-
-    Args:
-        model: The model, or its :func:`outline`.
-        device: Where it is to be trained.
-    """
+    """Refuse a model of whose weights and their updates not even one set fits into memory."""
     needed = COPIES * sum(p.numel() * p.element_size() for p in model.parameters())
     free = free_memory(device)
     if needed > free:

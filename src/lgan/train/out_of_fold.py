@@ -6,6 +6,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from lgan.task import Task
+
 
 @dataclass(frozen=True, eq=False)
 class OutOfFold:
@@ -35,6 +37,14 @@ class OutOfFold:
     def folds(self) -> list[int]:
         """The folds that were held out."""
         return sorted(set(self.held_out.tolist()))
+
+    def is_of(self, task: Task, members: int) -> bool:
+        """Whether these are the predictions of so many members of this task."""
+        right = (self.members, self.predictions.size(1)) == (members, task.num_outputs)
+        right = right and self.y.dim() == (1 if task.has_classes else 2)
+        if right and task.classes and not task.has_classes:
+            right = bool(((self.y == 0) | (self.y == 1) | self.y.isnan()).all())
+        return right
 
     def tensors(self) -> dict[str, Tensor]:
         """The fields by the names they have in a file."""

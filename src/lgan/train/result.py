@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lgan.data.cache import replaced
+from lgan.data.cache import save_record
 from lgan.task import METRICS
 from lgan.train.selection import RULES, Selected, select
 
@@ -147,8 +147,7 @@ class CVResult:
 
     def save(self, path: Path | str) -> None:
         """Write the record as JSON, whole or not at all."""
-        with replaced(Path(path)) as temporary:
-            temporary.write_text(json.dumps(self.to_json(), allow_nan=False) + "\n")
+        save_record(path, self.to_json(), indent=None)
 
     @staticmethod
     def load(path: Path | str) -> "CVResult":

@@ -12,13 +12,6 @@ from lgan.wl.compare import refine
 def draw_pair(a: nx.Graph, b: nx.Graph, path: Path, *, test: str, names: Any = ("", "")) -> int:
     """Draw two graphs side by side, nodes in the stable colours of a test.
 
-    Args:
-        a: The first graph.
-        b: The second graph.
-        path: Where to write the picture; its ending gives the format.
-        test: A test whose colours to use; equal colours mean the test sees no difference.
-        names: What to write above the graphs.
-
     Returns:
         How many colours there are.
     """

@@ -144,8 +144,7 @@ def _pair_labels(lines: EgoLines) -> Colours:
         )
     if lines.edge_table is None:
         return np.zeros(lines.num_pairs, np.int64)
-    labels = _row_labels(lines.edge_table)
-    return labels if lines.pair_rows is None else labels[lines.pair_rows.numpy()]
+    return lines.at_pairs(torch.from_numpy(_row_labels(lines.edge_table))).numpy()
 
 
 def _read(graph: Any) -> tuple[list[Hashable], NDArray[np.int64], list[Hashable]]:

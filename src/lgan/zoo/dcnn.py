@@ -77,10 +77,6 @@ def visits(graph: PlainGraph, num_hops: int) -> Tensor:
     r"""How often a walk from every node is at each node after 0 to H steps, ``[*, n, H + 1]``.
 
     Column ``h`` is :math:`(P^\top)^h \mathbf 1`.
-
-    Args:
-        graph: The graphs.
-        num_hops: The number ``H`` of steps.
     """
     # A partly present edge of an explanation leaves a degree below one.
     share = torch.where(graph.degree > 0, 1 / graph.degree.clamp(min=1e-12), 0)

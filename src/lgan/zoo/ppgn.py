@@ -148,12 +148,7 @@ def pairs_of_nodes(union: GraphUnion) -> Tensor:
 
 
 def check_size(union: GraphUnion, settings: Mapping[str, Any]) -> None:
-    """Raise an error for a data set whose largest batch makes a tensor beyond the limit.
-
-    Args:
-        union: The data set.
-        settings: All settings of the experiment; ``hidden`` and ``batch_size`` count.
-    """
+    """Raise an error for a data set whose largest batch makes a tensor beyond the limit."""
     hidden, batch = int(settings.get("hidden", 400)), int(settings.get("batch_size", 5))
     squares = pairs_of_nodes(union)
     if not squares.numel():

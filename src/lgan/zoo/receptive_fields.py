@@ -46,9 +46,6 @@ def receptive_fields(options: Mapping[str, Any]) -> Lift:
     there are fewer (Algorithm 1 of the paper, stride 1). A row holds the nodes that a breadth-first
     search reaches first, nearer ones before farther ones and equally near ones in the order of the
     labelling, -1 where a component is smaller (Algorithms 2 to 4).
-
-    Args:
-        options: Options of the network.
     """
     size = int(options.get("field_size", 10))
     given = options.get("num_fields")
@@ -131,10 +128,6 @@ def node_order(neighbours: csr_array, category: NDArray[np.int64] | None) -> NDA
     Nodes of higher degree come first; colours of one degree come in the order of a hash of what
     1-WL sees, which depends on the colour alone. The structure decides before the categories do.
     How two nodes compare depends on their own graphs only, not on what else is in the data set.
-
-    Args:
-        neighbours: The graphs.
-        category: Category of every node ``[N]``, where there are any.
     """
     degree = np.diff(neighbours.indptr).astype(np.uint64)
     start = mixed(degree)

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from torch import Tensor
 
@@ -18,6 +17,7 @@ from lgan.zoo.graph_kernels.gram import (
     check_labels,
     count_gram,
     normalised,
+    summed_grams,
 )
 
 
@@ -93,12 +93,8 @@ def propagation(
         t_max=rounds + 1, w=bin_width, M="TV", random_state=seed, normalize=False
     )
     kernel.fit(_graphs(raw, labels, progress))
-    matrices: list[NDArray[np.float64]] = []
-    total: Any = 0.0
-    for t in range(rounds + 1):
-        total = total + count_gram(_counts(_of_all(raw, (bins[t] for bins in kernel.X))))
-        matrices.append(normalised(total))
-    return Grams(tuple({"rounds": t} for t in range(rounds + 1)), np.stack(matrices))
+    steps = ([bins[t] for bins in kernel.X] for t in range(rounds + 1))
+    return summed_grams(count_gram(_counts(_of_all(raw, iter(bins)))) for bins in steps)
 
 
 def _graphs(raw: RawGraphs, labels: Tensor, progress: Progress | None) -> Iterator[list[Any]]:

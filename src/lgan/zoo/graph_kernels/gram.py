@@ -1,7 +1,8 @@
 """Gram matrices from counts of colours: what all kernels of the zoo share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -51,19 +52,23 @@ def refinement_grams(colouring: Colouring, rounds: int, progress: Progress | Non
         progress: Called with the fraction of the rounds done.
     """
     check_count("rounds", rounds)
-    matrices: list[NDArray[np.float64]] = []
-    total: NDArray[np.float64] | None = None
-    colour = intern_tuples(colouring.initial)
-    for i in range(rounds + 1):
-        if i > 0:
-            colour = intern_tuples(colouring.step(colour))
-        gram = count_gram(colour_counts(colour, colouring.graph_ptr, colouring.weight))
-        total = gram if total is None else total + gram
-        matrices.append(normalised(total))
-        if progress is not None:
-            progress((i + 1) / (rounds + 1))
-    candidates = tuple({"rounds": i} for i in range(rounds + 1))
-    return Grams(candidates, np.stack(matrices))
+
+    def grams() -> Iterator[NDArray[np.float64]]:
+        colour = intern_tuples(colouring.initial)
+        for i in range(rounds + 1):
+            if i > 0:
+                colour = intern_tuples(colouring.step(colour))
+            yield count_gram(colour_counts(colour, colouring.graph_ptr, colouring.weight))
+            if progress is not None:
+                progress((i + 1) / (rounds + 1))
+
+    return summed_grams(grams())
+
+
+def summed_grams(grams: Iterable[NDArray[np.float64]]) -> Grams:
+    """The sum of the Gram matrices of the rounds ``0 … h``, for every ``h``, cosine-normalised."""
+    matrices = [normalised(total) for total in accumulate(grams)]
+    return Grams(tuple({"rounds": h} for h in range(len(matrices))), np.stack(matrices))
 
 
 def colour_counts(
