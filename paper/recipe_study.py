@@ -168,7 +168,7 @@ WHOLE: dict[str, dict[str, Any]] = {
 }
 # Whose patterns are those that so many graphs have; in the others they take all places.
 SHARED = {f"patterns of {least} or more graphs, shape": least for least in (1, 2, 3)}
-WHOLE |= {choice: WHOLE["patterns and shape"] for choice in SHARED}
+WHOLE |= dict.fromkeys(SHARED, WHOLE["patterns and shape"])
 LABELLED = ("MUTAG", "PTC_MR", "Mutagenicity", "PROTEINS")
 MOLECULES = ("ESOL", "FreeSolv", "ClinTox")
 
