@@ -55,6 +55,12 @@ def test_directions_are_never_dropped_in_silence() -> None:
     with pytest.raises(ValueError, match="Graph 1 must be undirected"):
         from_pyg([_data(), one_way])
     assert from_pyg([one_way], symmetrise=True).num_pairs == 2
+    raw = from_pyg([_data(), one_way, _data()])  # most are not: it alone is lost
+    assert raw.rows.tolist() == [0, 2]
+    [(row, reason)] = raw.errors
+    assert row == 1
+    assert reason.startswith("must be undirected")
+    assert "`directed`" in reason
     unlike = _data(edge_attr=torch.tensor([1.0, 2.0, 3.0, 3.0]))
     with pytest.raises(ValueError, match="same attributes, got others in graph 0"):
         from_pyg([unlike])
