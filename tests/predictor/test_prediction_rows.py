@@ -4,6 +4,7 @@ import torch
 from torch_geometric.data import Data
 
 from lgan.data import load_raw, prepare_shards
+from lgan.predictor import Predictor
 from lgan.predictor.prediction_rows import PredictionRows, predicted_columns
 from lgan.task import Task
 
@@ -42,6 +43,28 @@ def test_rows_of_a_list_do_not_depend_on_the_blocks(number):
     _, whole = _rows(number, molecules)
     _, parts = _rows(number, molecules, block=2, progress=told.append)
     assert told == pytest.approx([2 / 7, 4 / 7, 6 / 7, 1])
+    assert [row["smiles"] for row in parts] == molecules
+    assert [row["error"] for row in parts] == [row["error"] for row in whole]
+    said = [[row["logS_predicted"] or 0 for row in rows] for rows in (parts, whole)]
+    assert said[0] == pytest.approx(said[1], rel=1e-5)
+
+
+@pytest.mark.parametrize("form", ["list", "table"])
+def test_large_molecules_are_predicted_few_at_once(number, tmp_path, monkeypatch, form):
+    molecules, sizes = ["CCO", "C1CC", "CC", "C" * 20, "C" * 9, "", "CCCl"], []
+    source = molecules
+    if form == "table":
+        source = tmp_path / "large.csv"
+        source.write_text("smiles,row\n" + "".join(f"{s},{i}\n" for i, s in enumerate(molecules)))
+    _, whole = _rows(number, source)
+    answers = Predictor.member_answers
+    monkeypatch.setattr(
+        Predictor,
+        "member_answers",
+        lambda self, raw: sizes.append(raw.node_ptr.diff().tolist()) or answers(self, raw),
+    )
+    _, parts = _rows(number, source, work=10**3)
+    assert sizes == [[3, 2], [20], [9, 3]]
     assert [row["smiles"] for row in parts] == molecules
     assert [row["error"] for row in parts] == [row["error"] for row in whole]
     said = [[row["logS_predicted"] or 0 for row in rows] for rows in (parts, whole)]

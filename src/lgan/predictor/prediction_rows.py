@@ -1,6 +1,7 @@
 """Predictions as rows of a table: what came in, what the model says, and what went wrong."""
 
 import csv
+import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -55,6 +56,7 @@ class PredictionRows:
         on_error: ``skip`` or ``raise``, see `of`.
         progress: Called with the fraction of the rows done.
         nearest: How many training molecules are told that a molecule is most like.
+        work: Cubes of the numbers of nodes up to which graphs are predicted at once.
         rows: The rows; they are computed as they are read, in bounded memory.
         failed: Rows without a prediction so far.
         known: Rows so far that the model was trained on.
@@ -71,6 +73,7 @@ class PredictionRows:
     on_error: str = "skip"
     progress: Callable[[float], None] | None = None
     nearest: int = 0
+    work: int | None = None
     rows: Iterator[Row] = field(default_factory=lambda: iter(()))
     failed: int = 0
     known: int = 0
@@ -91,6 +94,7 @@ class PredictionRows:
         progress: Callable[[float], None] | None = None,
         block: int = BLOCK,
         nearest: int = 0,
+        work: int | None = None,
         **reading: Any,
     ) -> "PredictionRows":
         """Predict a source.
@@ -104,6 +108,8 @@ class PredictionRows:
             block: Rows that are predicted at once; of a table also that are read at once.
             nearest: How many training molecules to tell that a molecule is most like, and whether
                 it is unlike all of them.
+            work: Cubes of the numbers of nodes up to which graphs are predicted at once, as some
+                descriptors take that long; a larger graph is predicted alone.
             reading: Further options of :func:`lgan.data.load_raw`.
         """
         if nearest and predictor.checkpoint.molecules is None:
@@ -117,11 +123,11 @@ class PredictionRows:
             table = open_table(Path(source))
             return PredictionRows.of_blocks(
                 predictor, table, table.blocks(block), smiles_column=smiles_column,
-                on_error=on_error, progress=progress, nearest=nearest,
+                on_error=on_error, progress=progress, nearest=nearest, work=work,
             )  # fmt: skip
         raw = read_with_targets(predictor, source, smiles_column=smiles_column, **reading)
         cells = _cells(source, raw)
-        found = PredictionRows(predictor, list(cells), on_error, progress, nearest)
+        found = PredictionRows(predictor, list(cells), on_error, progress, nearest, work)
         found.rows = found._all(raw, cells, block)
         return found
 
@@ -135,6 +141,7 @@ class PredictionRows:
         on_error: str = "skip",
         progress: Callable[[float], None] | None = None,
         nearest: int = 0,
+        work: int | None = None,
     ) -> "PredictionRows":
         """Predict some blocks of a table of molecules; see `of`."""
         made = predictor.encoder.featuriser
@@ -145,7 +152,7 @@ class PredictionRows:
                 "train on molecules."
             )
         structures = choose_structures(table.names, smiles_column)
-        found = PredictionRows(predictor, table.names, on_error, progress, nearest)
+        found = PredictionRows(predictor, table.names, on_error, progress, nearest, work)
         found.rows = found._streamed(table, blocks, MoleculeFeatures.from_json(made), structures)
         return found
 
@@ -258,7 +265,7 @@ class PredictionRows:
                 columns={name: block.columns[name] for name in told},
                 structures=block.columns[structures],
             )
-            yield from self._rows(raw, block.columns, block.first)
+            yield from self._in_parts(raw, block.columns, block.first)
             done += len(block)
             if self.progress is not None:
                 self.progress(min(1.0, done / max(table.rows, 1)))
@@ -268,9 +275,26 @@ class PredictionRows:
         for first in range(0, count, block):
             last = min(first + block, count)
             own = {name: column[first:last] for name, column in cells.items()}
-            yield from self._rows(raw.rows_between(first, last), own, first)
+            yield from self._in_parts(raw.rows_between(first, last), own, first)
             if self.progress is not None:
                 self.progress(last / count)
+
+    def _in_parts(
+        self, raw: RawGraphs, cells: Mapping[str, Sequence[Any]], first: int
+    ) -> Iterator[Row]:
+        """The rows of a block, of no more work at once than was asked for."""
+        if self.work is None:
+            yield from self._rows(raw, cells, first)
+            return
+        taken = np.zeros(raw.num_graphs + len(raw.errors))
+        taken[raw.rows.numpy()] = raw.node_ptr.diff().double().numpy() ** 3
+        start, so_far = 0, 0.0
+        for row, own in enumerate([*taken, math.inf]):
+            so_far += own
+            if so_far > self.work and row > start:
+                part = {name: column[start:row] for name, column in cells.items()}
+                yield from self._rows(raw.rows_between(start, row), part, first + start)
+                start, so_far = row, own
 
     @property
     def _own(self) -> list[str]:
