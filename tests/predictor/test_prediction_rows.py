@@ -3,8 +3,8 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from lgan.data import load_raw, prepare_shards
-from lgan.predictor import Predictor
+from lgan.data import descriptors, load_raw, prepare_shards
+from lgan.predictor import Predictor, prediction_rows
 from lgan.predictor.prediction_rows import PredictionRows, predicted_columns
 from lgan.task import Task
 
@@ -181,3 +181,25 @@ def test_shards_are_predicted_graph_by_graph(binary, tmp_path):
     said = "active_probability_yes"
     assert [row[said] for row in rows] == pytest.approx([whole[1][said], whole[3][said]])
     assert binary.predict(str(tmp_path / "shards")).shape == (2,)
+
+
+def test_descriptors_of_a_predicted_table_come_from_their_file_the_next_time(
+    binary, tmp_path, monkeypatch
+):
+    assert "rdkit2d" in binary.encoder.graphs.asked
+    table, root = tmp_path / "new.csv", tmp_path / "data"
+    table.write_text("smiles\nCCCCCCO\nC1CC\nCCCCCCN\n")
+    monkeypatch.setattr(descriptors, "_KNOWN", {})
+    _, alone = _rows(binary, table)
+    (tmp_path / "file").touch()
+    for place in (root, tmp_path / "file"):  # below which no folder can be made
+        monkeypatch.setattr(descriptors, "_KNOWN", {})
+        assert _rows(binary, table, root=place)[1] == alone
+    assert len(list(root.rglob("descriptors*.safetensors"))) == 1
+    monkeypatch.setattr(descriptors, "_KNOWN", {})
+    with monkeypatch.context() as without:
+        without.setattr(descriptors, "_descriptors", None)
+        assert _rows(binary, table, root=root)[1] == alone
+    monkeypatch.setattr(prediction_rows, "MOST_KEPT", 2)
+    assert _rows(binary, table, root=tmp_path / "none")[1] == alone
+    assert not (tmp_path / "none").exists()

@@ -5,6 +5,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -16,9 +17,11 @@ from torch import Tensor
 
 from lgan.catalogue import DATASETS
 from lgan.data import RawGraphs, replaced
+from lgan.data.descriptors import descriptors
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.data.molecule_graphs import molecule_graphs
 from lgan.data.molecule_tables import choose_structures, molecules_of_blocks
+from lgan.data.molecules import FOLDER
 from lgan.data.tables import BLOCK, Table, TableBlock, is_table, open_table, plain_cell, safe_cell
 from lgan.predictor.predictor import Predictor
 from lgan.task import METRICS, Task
@@ -26,6 +29,8 @@ from lgan.task import METRICS, Task
 Row = dict[str, Any]
 # Rows of files up to which their targets are compared with: a few hundred MB in memory.
 MOST_COMPARED = 10_000_000
+# Rows of a table up to which the descriptors of its molecules are kept: 35 MB.
+MOST_KEPT = 20_000
 
 
 def predicted_columns(task: Task) -> list[str]:
@@ -110,7 +115,9 @@ class PredictionRows:
                 it is unlike all of them.
             work: Cubes of the numbers of nodes up to which graphs are predicted at once, as some
                 descriptors take that long; a larger graph is predicted alone.
-            reading: Further options of :func:`lgan.data.load_raw`.
+            reading: Further options of :func:`lgan.data.load_raw`; below the folder ``root``
+                descriptors of molecules are kept for the next time, as in training, of tables of at
+                most 20,000 rows.
         """
         if nearest and predictor.checkpoint.molecules is None:
             raise ValueError(
@@ -124,6 +131,7 @@ class PredictionRows:
             return PredictionRows.of_blocks(
                 predictor, table, table.blocks(block), smiles_column=smiles_column,
                 on_error=on_error, progress=progress, nearest=nearest, work=work,
+                root=reading.get("root") if table.rows <= MOST_KEPT else None,
             )  # fmt: skip
         raw = read_with_targets(predictor, source, smiles_column=smiles_column, **reading)
         cells = _cells(source, raw)
@@ -142,6 +150,7 @@ class PredictionRows:
         progress: Callable[[float], None] | None = None,
         nearest: int = 0,
         work: int | None = None,
+        root: Path | str | None = None,
     ) -> "PredictionRows":
         """Predict some blocks of a table of molecules; see `of`."""
         made = predictor.encoder.featuriser
@@ -153,7 +162,9 @@ class PredictionRows:
             )
         structures = choose_structures(table.names, smiles_column)
         found = PredictionRows(predictor, table.names, on_error, progress, nearest, work)
-        found.rows = found._streamed(table, blocks, MoleculeFeatures.from_json(made), structures)
+        features = MoleculeFeatures.from_json(made)
+        cache = None if root is None else Path(root) / FOLDER
+        found.rows = found._streamed(table, blocks, features, structures, cache)
         return found
 
     @staticmethod
@@ -251,6 +262,7 @@ class PredictionRows:
         blocks: Iterable[TableBlock],
         features: MoleculeFeatures,
         structures: str,
+        cache: Path | None,
     ) -> Iterator[Row]:
         done, graphs = 0, self.predictor.encoder.graphs
         targets = [name for name in self.predictor.task.targets if name in table.names]
@@ -265,6 +277,9 @@ class PredictionRows:
                 columns={name: block.columns[name] for name in told},
                 structures=block.columns[structures],
             )
+            if cache is not None and graphs is not None and "rdkit2d" in graphs.asked:
+                with suppress(OSError):  # a folder that cannot be written to keeps none
+                    descriptors(raw, cache=cache)  # the encoder then finds them in memory
             yield from self._in_parts(raw, block.columns, block.first)
             done += len(block)
             if self.progress is not None:
