@@ -1,5 +1,6 @@
 import re
 
+import numpy as np
 import pytest
 import torch
 from torch_geometric.data import Data, HeteroData
@@ -107,8 +108,12 @@ UNREADABLE = {
         _data(x=torch.full((3, 1), 1e300, dtype=torch.float64)),
         "finite",
     ),
+    "x of no tensor": (_data(x=np.ones((3, 1))), "`x` must have 3 rows, a tensor .* got ndarray"),
     "x of another length": (_data(x=torch.zeros(2, 1), num_nodes=3), "`x` must have 3 rows"),
-    "x missing in one": (_data(x=None, num_nodes=3), "`x` must have 3 rows, got NoneType"),
+    "x missing in one": (
+        _data(x=None, num_nodes=3),
+        "`x` must have 3 rows, a tensor .* got NoneType",
+    ),
     "x of another width": (_data(x=torch.zeros(3, 2).long()), "integers of width 1, .* width 2"),
     "x of another type": (_data(x=torch.zeros(3, 1)), "must be integers .* got reals"),
     "x without a value": (_data(x=torch.tensor([[1.0], [torch.nan], [1.0]])), "`x` .* finite"),

@@ -175,8 +175,11 @@ def _flaw(graph: Any, fields: tuple[str, ...], usual: set[str]) -> str:
         if value is None and (key not in usual or length == 0):
             continue
         if not isinstance(value, Tensor) or value.ndim not in (1, 2) or len(value) != length:
-            got = list(value.shape) if isinstance(value, Tensor) else type(value).__name__
-            return f"`{key}` must have {length} rows, got {got}; set it on every graph"
+            got = (
+                f"shape {list(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+            )
+            wanted = f"{length} rows, a tensor of shape [{length}] or [{length}, F]"
+            return f"`{key}` must have {wanted}, got {got}; set it so on every graph"
         if value.is_complex() or value.layout != torch.strided:
             return f"`{key}` must be plain numbers, got {value.dtype} of layout {value.layout}"
         if not bool(value.float().isfinite().all()):
