@@ -278,3 +278,12 @@ def test_pair_codes_are_prepared_where_asked_for(lgan, mirror, tmp_path):
     assert coded["cache"] != plain["cache"]
     assert (tmp_path / coded["cache"]).is_file()
     assert "ready: lgan cv MUTAG --pair-code cycles" in lgan(*prepare, "--pair-code", "cycles").out
+
+
+def test_a_column_called_like_what_is_computed_is_told_to_be_another(lgan, tmp_path):
+    rows = "\n".join(f"{'C' * (1 + i % 5)}O,{i % 2},{i}" for i in range(12))
+    (tmp_path / "t.csv").write_text(f"smiles,active,shape\n{rows}\n")
+    told = ("t.csv", "--target", "active", "--graph-features", "shape", "--output", "out")
+    assert "The column 'shape' is not read" in lgan("data", "prepare", *told, "--shards", "2").err
+    ran = lgan("train", *told, "--members", "1", "--epochs", "1", "--no-report", "--overwrite")
+    assert "The column 'shape' is not read" in ran.err

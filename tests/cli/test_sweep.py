@@ -125,6 +125,8 @@ def test_a_table_is_searched_by_its_metric_and_split(lgan, tmp_path, workers):
     found = SweepRecord.load(tmp_path / "runs" / "sweep" / "a.csv-lgan.json")
     assert (found.head.metric, found.head.split) == ("rmse", "group:batch")
     assert found.head.asked == {"target": ["logS"], "bonds": "order"}
+    assert found.head.fixed["graph_features"] == "morgan,rdkit2d"  # what `auto` became
+    assert found.head.fixed["graph_dropout"] == 0.5
     means = {t.number: t.outcome.results["gin"]["mean"] for t in found.trials}
     assert found.winner.number == min(means, key=means.get)
     assert found.winner.value == -means[found.winner.number]

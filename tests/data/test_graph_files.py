@@ -48,6 +48,19 @@ def test_graphml_holds_graphs_with_their_attributes(tmp_path: Path) -> None:
     assert load_raw(path, symmetrise=True).num_pairs == 1
 
 
+def test_several_edges_in_one_graph_of_graphml_make_no_others_multigraphs(tmp_path: Path) -> None:
+    graph = "".join(nx.generate_graphml(nx.path_graph(3)))
+    head, one = graph.split("<graph ", 1)
+    one, end = one.split("</graph>")
+    twice = one + '<edge source="0" target="1"/>'
+    path = tmp_path / "five.graphml"
+    path.write_text(
+        head + "".join(f"<graph {g}</graph>" for g in (one, twice, one, one, one)) + end
+    )
+    assert [g.is_multigraph() for g in read_graph_file(path)] == [False, True, False, False, False]
+    assert [row for row, _ in load_raw(path).errors] == [1]
+
+
 def test_names_of_edges_in_graphml_are_no_features(tmp_path: Path) -> None:
     path = tmp_path / "ring.graphml"
     text = "".join(nx.generate_graphml(_graphs()[0]))
@@ -65,10 +78,18 @@ BAD_LINES = {
         "line 2: .*surrog",
     ),
     "no JSON": ("{", "line 2: expected one JSON object"),
-    "a number": ("3", "line 2: expected an object with `nodes` and `edges`, got int"),
-    "no nodes": ('{"edges": []}', r"line 2: .*got \['edges'\]"),
+    "a number": ("3", "line 2: expected an object with the lists `nodes` and `edges`, got a int"),
+    "nodes of text": (
+        json.dumps({"nodes": "ab", "edges": []}),
+        "line 2: expected an object with the lists .*, got 'edges': list, 'nodes': str",
+    ),
+    "edges by name": (
+        json.dumps({"nodes": [], "edges": {}}),
+        "line 2: expected an object with the lists `nodes` and `edges`, got 'edges': dict",
+    ),
+    "no nodes": ('{"edges": []}', "line 2: .*got 'edges': list"),
     "a node without a name": ('{"nodes": [{}], "edges": []}', "line 2: expected a node-link graph"),
-    "edges of text": ('{"nodes": [], "edges": "ab"}', "line 2: expected a node-link graph"),
+    "edges of text": ('{"nodes": [], "edges": "ab"}', "line 2: .*'edges': str, 'nodes': list"),
     "an edge to nowhere": (
         '{"nodes": [{"id": 0}], "edges": [{"source": 0, "target": 7}]}',
         "line 2: .*got the node 7",

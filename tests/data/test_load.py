@@ -192,3 +192,20 @@ def test_mutag_comes_from_its_cache_as_it_was_built(compress, mirror, tmp_path):
     assert _same(load("MUTAG", root=tmp_path, mirror=tmp_path, compress=compress), fresh)
     assert fresh.num_graphs == 188
     assert torch.bincount(fresh.y).tolist() == [63, 125]
+
+
+@pytest.mark.parametrize("name", ["shape", "patterns"])
+def test_a_column_called_like_what_is_computed_is_told_to_be_another(
+    name: str, tmp_path: Path
+) -> None:
+    columns = {"smiles": ["CCO", "CC", "CCC"], "y": [0, 1, 0], name: [7, 8, 9]}
+    path = tmp_path / "a.csv"
+    rows = zip(*columns.values(), strict=True)
+    path.write_text("\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows)]))
+    for source in (columns, path):
+        with pytest.warns(UserWarning, match=f"column '{name}' is not read: .* Rename the column"):
+            union = load(source, targets="y", graph_features=name, root=tmp_path)
+        assert union.num_graph_features > 1
+    assert load(columns, targets="y", root=tmp_path).num_graphs == 3  # without a word
+    with pytest.warns(UserWarning, match="`auto` means that the source decides"):
+        load({**columns, "auto": [1, 2, 3]}, targets="y", graph_features="auto", root=tmp_path)

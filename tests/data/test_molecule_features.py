@@ -65,3 +65,5 @@ def test_features_of_another_featuriser_are_refused() -> None:
         MoleculeFeatures.from_json({**plain, "version": 0})
     with pytest.raises(ValueError, match="got 'other', version 1"):
         MoleculeFeatures.from_json({**plain, "featuriser": "other"})
+    with pytest.raises(ValueError, match="must say 'atoms', got featuriser, version"):
+        MoleculeFeatures.from_json({name: plain[name] for name in plain if name != "atoms"})

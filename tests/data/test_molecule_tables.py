@@ -173,3 +173,9 @@ def test_stereoisomers_are_told_apart_from_duplicates():
     canonical = read_molecule_table({"smiles": smiles}, targets=[]).ids
     found = count_duplicates(canonical, {})
     assert (found.molecules, found.rows, found.stereo) == (1, 2, 1)
+
+
+@pytest.mark.parametrize("column", [1, "CCO"])
+def test_a_column_in_memory_must_be_a_list_of_cells(column):
+    with pytest.raises(TypeError, match=r"must be a list of cells, got \w+ as 'smiles'"):
+        read_molecule_table({"smiles": column})

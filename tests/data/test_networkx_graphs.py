@@ -83,6 +83,16 @@ def test_directed_graphs_are_refused_unless_symmetrised(graphs: list[nx.Graph]) 
         from_networkx([nx.MultiGraph([(0, 1), (0, 1)])])
 
 
+def test_a_directed_graph_among_others_is_lost_alone(graphs: list[nx.Graph]) -> None:
+    arcs, twice = nx.DiGraph(graphs[0]), nx.MultiGraph(graphs[0])
+    raw = from_networkx([graphs[0], arcs, graphs[1], graphs[1], twice])
+    assert raw.rows.tolist() == [0, 2, 3]
+    assert [row for row, _ in raw.errors] == [1, 4]
+    assert raw.errors[0][1].startswith("must be undirected and simple, got one that is directed")
+    assert raw.errors[1][1].startswith("must be undirected and simple, got one that is a multi")
+    assert from_networkx([graphs[0], arcs, graphs[1]], directed=True).errors == ()
+
+
 def test_loops_are_dropped() -> None:
     raw = from_networkx([nx.Graph([(0, 0), (0, 1)])])
     assert raw.pair_index.tolist() == [[0], [1]]

@@ -1,5 +1,6 @@
 import re
 
+import numpy as np
 import pytest
 import torch
 from torch_geometric.data import Data, HeteroData
@@ -55,6 +56,12 @@ def test_directions_are_never_dropped_in_silence() -> None:
     with pytest.raises(ValueError, match="Graph 1 must be undirected"):
         from_pyg([_data(), one_way])
     assert from_pyg([one_way], symmetrise=True).num_pairs == 2
+    raw = from_pyg([_data(), one_way, _data()])  # most are not: it alone is lost
+    assert raw.rows.tolist() == [0, 2]
+    [(row, reason)] = raw.errors
+    assert row == 1
+    assert reason.startswith("must be undirected")
+    assert "`directed`" in reason
     unlike = _data(edge_attr=torch.tensor([1.0, 2.0, 3.0, 3.0]))
     with pytest.raises(ValueError, match="same attributes, got others in graph 0"):
         from_pyg([unlike])
@@ -101,8 +108,12 @@ UNREADABLE = {
         _data(x=torch.full((3, 1), 1e300, dtype=torch.float64)),
         "finite",
     ),
+    "x of no tensor": (_data(x=np.ones((3, 1))), "`x` must have 3 rows, a tensor .* got ndarray"),
     "x of another length": (_data(x=torch.zeros(2, 1), num_nodes=3), "`x` must have 3 rows"),
-    "x missing in one": (_data(x=None, num_nodes=3), "`x` must have 3 rows, got NoneType"),
+    "x missing in one": (
+        _data(x=None, num_nodes=3),
+        "`x` must have 3 rows, a tensor .* got NoneType",
+    ),
     "x of another width": (_data(x=torch.zeros(3, 2).long()), "integers of width 1, .* width 2"),
     "x of another type": (_data(x=torch.zeros(3, 1)), "must be integers .* got reals"),
     "x without a value": (_data(x=torch.tensor([[1.0], [torch.nan], [1.0]])), "`x` .* finite"),

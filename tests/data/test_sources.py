@@ -196,3 +196,14 @@ def test_targets_of_pandas_are_taken_by_position(kind):
     raw = load_raw(graphs, targets={"y": values})
     assert raw.targets["y"] == [1.5, 2.5, 3.5, 4.5]
     assert raw.select([1, 3]).targets["y"] == [2.5, 4.5]
+
+
+def test_an_empty_text_is_no_source() -> None:
+    with pytest.raises(ValueError, match=r"must be a path, a name .* got an empty text"):
+        load_raw("")
+
+
+@pytest.mark.parametrize("values", [1, "ab"])
+def test_values_beside_a_list_are_a_list(values: object) -> None:
+    with pytest.raises(TypeError, match=r"`targets\['y'\]` must be a list .* got (int|str)"):
+        load_raw(["CC", "CCO"], targets={"y": values})

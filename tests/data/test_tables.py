@@ -45,7 +45,7 @@ def test_bytes_of_parquet_that_are_text_are_read_as_text(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("separator", [",", "\t", ";", "|"])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("suffix", [".csv", ".tsv"])
 def test_separator_and_encoding_are_found(
     tmp_path: Path, separator: str, encoding: str, suffix: str

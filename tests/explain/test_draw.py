@@ -2,6 +2,7 @@ import io
 import itertools
 import re
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -61,6 +62,22 @@ def test_plot_draws_what_the_picture_holds():
     assert lines.get_linewidths()[-1] == max(lines.get_linewidths())
     assert colors.to_hex(lines.get_colors()[-1]) == picture.scale.colour(2.0)
     assert ax.get_title() == "paw & tail"
+
+
+def test_scores_beside_edges_lie_over_no_node_and_no_other_score():
+    pairs = [*itertools.combinations(range(9), 2), (8, 9)]
+    picture = Picture.of(made(10, pairs, [1.0 + 0.01 * i for i in range(len(pairs))]))
+    figure = Figure((4, 3), dpi=96)
+    ax = figure.add_axes((0, 0, 1, 1))
+    draw._plot_graph(replace(picture, numbers=True), ax)
+    figure.canvas.draw()
+    notes = [text.get_window_extent() for text in ax.texts if text.get_text()[0] in "+-"]
+    assert 4 <= len(notes) <= 8
+    assert not any(a.overlaps(b) for a, b in itertools.combinations(notes, 2))
+    nodes = ax.transData.transform(ax.collections[1].get_offsets())
+    assert not any(note.contains(*node) for note in notes for node in nodes)
+    names = [text.get_window_extent() for text in ax.texts if text.get_text()[0] not in "+-"]
+    assert not any(note.overlaps(name) for note in notes for name in names)
 
 
 @pytest.mark.parametrize("picture", [paw(classes=CLASSES), molecule()], ids=["graph", "molecule"])

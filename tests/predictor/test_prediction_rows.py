@@ -3,7 +3,8 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from lgan.data import load_raw, prepare_shards
+from lgan.data import descriptors, load_raw, prepare_shards
+from lgan.predictor import Predictor, prediction_rows
 from lgan.predictor.prediction_cells import predicted_columns
 from lgan.predictor.prediction_rows import PredictionRows
 from lgan.task import Task
@@ -43,6 +44,28 @@ def test_rows_of_a_list_do_not_depend_on_the_blocks(number):
     _, whole = _rows(number, molecules)
     _, parts = _rows(number, molecules, block=2, progress=told.append)
     assert told == pytest.approx([2 / 7, 4 / 7, 6 / 7, 1])
+    assert [row["smiles"] for row in parts] == molecules
+    assert [row["error"] for row in parts] == [row["error"] for row in whole]
+    said = [[row["logS_predicted"] or 0 for row in rows] for rows in (parts, whole)]
+    assert said[0] == pytest.approx(said[1], rel=1e-5)
+
+
+@pytest.mark.parametrize("form", ["list", "table"])
+def test_large_molecules_are_predicted_few_at_once(number, tmp_path, monkeypatch, form):
+    molecules, sizes = ["CCO", "C1CC", "CC", "C" * 20, "C" * 9, "", "CCCl"], []
+    source = molecules
+    if form == "table":
+        source = tmp_path / "large.csv"
+        source.write_text("smiles,row\n" + "".join(f"{s},{i}\n" for i, s in enumerate(molecules)))
+    _, whole = _rows(number, source)
+    answers = Predictor.member_answers
+    monkeypatch.setattr(
+        Predictor,
+        "member_answers",
+        lambda self, raw: sizes.append(raw.node_ptr.diff().tolist()) or answers(self, raw),
+    )
+    _, parts = _rows(number, source, work=10**3)
+    assert sizes == [[3, 2], [20], [9, 3]]
     assert [row["smiles"] for row in parts] == molecules
     assert [row["error"] for row in parts] == [row["error"] for row in whole]
     said = [[row["logS_predicted"] or 0 for row in rows] for rows in (parts, whole)]
@@ -159,3 +182,25 @@ def test_shards_are_predicted_graph_by_graph(binary, tmp_path):
     said = "active_probability_yes"
     assert [row[said] for row in rows] == pytest.approx([whole[1][said], whole[3][said]])
     assert binary.predict(str(tmp_path / "shards")).shape == (2,)
+
+
+def test_descriptors_of_a_predicted_table_come_from_their_file_the_next_time(
+    binary, tmp_path, monkeypatch
+):
+    assert "rdkit2d" in binary.encoder.graphs.asked
+    table, root = tmp_path / "new.csv", tmp_path / "data"
+    table.write_text("smiles\nCCCCCCO\nC1CC\nCCCCCCN\n")
+    monkeypatch.setattr(descriptors, "_KNOWN", {})
+    _, alone = _rows(binary, table)
+    (tmp_path / "file").touch()
+    for place in (root, tmp_path / "file"):  # below which no folder can be made
+        monkeypatch.setattr(descriptors, "_KNOWN", {})
+        assert _rows(binary, table, root=place)[1] == alone
+    assert len(list(root.rglob("descriptors*.safetensors"))) == 1
+    monkeypatch.setattr(descriptors, "_KNOWN", {})
+    with monkeypatch.context() as without:
+        without.setattr(descriptors, "_descriptors", None)
+        assert _rows(binary, table, root=root)[1] == alone
+    monkeypatch.setattr(prediction_rows, "MOST_KEPT", 2)
+    assert _rows(binary, table, root=tmp_path / "none")[1] == alone
+    assert not (tmp_path / "none").exists()

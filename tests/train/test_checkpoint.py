@@ -62,6 +62,12 @@ def test_missing_checkpoint_is_answered_with_how_to_make_one(tmp_path):
         Checkpoint.load(tmp_path / "nothing")
 
 
+def test_a_folder_with_a_checkpoint_names_its_file(tmp_path):
+    (tmp_path / "model.safetensors").touch()
+    with pytest.raises(FileNotFoundError, match=r"got a folder: give .*model\.safetensors"):
+        Checkpoint.load(tmp_path)
+
+
 @pytest.mark.parametrize("content", [b"", b"some text that is no checkpoint", None])
 def test_file_that_is_no_checkpoint_is_refused(content, saved):
     saved.write_bytes(saved.read_bytes()[:-100] if content is None else content)

@@ -8,11 +8,11 @@ import zlib
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from secrets import token_urlsafe
 from tempfile import mkdtemp
 from threading import Event, Lock
+from time import monotonic
 from typing import Any
 
 from lgan.app.limits import Limits, RefusedError
@@ -28,8 +28,9 @@ from lgan.predictor.prediction_rows import PredictionRows, read_with_targets
 
 MOLECULE_FORMATS = ("csv", "tsv", "tab", "smi", "smiles", "sdf", "sd")
 GRAPH_FORMATS = ("jsonl", "ndjson", "graphml")
-# Rows that are asked of the model at once, so that questions in between do not wait long.
-BLOCK = 64
+# What is asked of the model at once, so that questions in between do not wait long: rows, the
+# cubes of their numbers of atoms (a molecule of 160 alone), and seconds after which a turn ends.
+BLOCK, WORK, SECONDS = 64, 64 * 40**3, 0.25
 PIECE = 1 << 20
 
 
@@ -197,10 +198,15 @@ class Batches:
 
     def _blocks(self, batch: Batch) -> Generator[list[dict[str, Any]], None, None]:
         source = batch.path if batch.graphs is None else batch.graphs
-        found = PredictionRows.of(self.predictor, source, block=BLOCK)
+        found = PredictionRows.of(self.predictor, source, block=BLOCK, work=WORK)
         batch.columns = found.columns
-        while block := list(islice(found.rows, BLOCK)):
-            yield block
+        begin, block = monotonic(), list[dict[str, Any]]()
+        for row in found.rows:
+            block.append(row)
+            if len(block) == BLOCK or monotonic() - begin > SECONDS:
+                yield block
+                begin, block = monotonic(), []
+        yield block
 
 
 def file_formats(predictor: Predictor) -> tuple[str, ...]:

@@ -119,10 +119,14 @@ def _prepare_table(
 ) -> None:
     """Read a table of molecules into a folder of shards."""
     from lgan.data import prepare_shards
+    from lgan.data.graph_features import feature_list
+    from lgan.data.load import columns_not_meant
     from lgan.data.tables import is_table
 
     if not is_table(path):
         raise typer.BadParameter(f"{path} must be a table of molecules (.csv, .sdf, .parquet, …).")
+    if unread := columns_not_meant(path, feature_list(how["graph_features"])):
+        note(unread)
     folder = output or data.root / "shards" / path.name
     begin, reading = time.perf_counter(), data.reading()
     with row_progress(f"preparing {path.name}") as progress:

@@ -78,8 +78,11 @@ def read_source(
     window: int | None = None,
 ) -> "ReadSource":
     """A source in the form the network reads, with a progress bar, and what was understood."""
+    from lgan.data.load import columns_not_meant
     from lgan.experiment import ReadSource
 
+    if unread := columns_not_meant(source, settings.graph_features):
+        note(unread)
     if "rdkit2d" in settings.graph_features:
         note("RDKit's descriptors take some ten milliseconds a molecule")
     with reading_progress(Path(source).name) as progress:

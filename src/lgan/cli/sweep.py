@@ -139,7 +139,7 @@ def sweep(
     choices = SPACES.get(model, {}) if space is None else read_space(space)
     choices = {key: some for key, some in choices.items() if key not in fixed}
     check_space(choices, model, dataset, fixed)
-    fixed = all_fixed(choices, model, dataset, fixed)
+    given, fixed = fixed, all_fixed(choices, model, dataset, fixed)
     folder = output or Path("runs") / "sweep"
     check_folder(folder)
     record = folder / f"{stem}.json"
@@ -148,6 +148,10 @@ def sweep(
         _check_storage(storage)
     reading = data.reading(seed=seed, columns=how.columns)
     found = read_source(settings_for(model, dataset, **fixed), source, reading)
+    if fixed.get("graph_features") == "auto":  # what it became, and what goes with it
+        graphs = found.encoder.graphs
+        given |= {"graph_features": "none" if graphs is None else ",".join(graphs.asked)}
+        fixed = all_fixed(choices, model, dataset, given)
     fold = checked_folds(how, found, folds, seed)
     measured = metric_name(found.union, metric)
     tell_undefined(found.union, fold, measured)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from lgan._optional import require
 from lgan.data.cache import cache_key, digest_of, load_tensors, locked, save_tensors
@@ -118,7 +119,11 @@ def _descriptors(molecules: Sequence[bytes]) -> NDArray[np.float64]:
         for name, f in listed
     ]
     missing = [math.nan] * len(listed)
-    with require("rdkit.rdBase").BlockLogs(), np.errstate(all="ignore"):
+    with (
+        require("rdkit.rdBase").BlockLogs(),
+        np.errstate(all="ignore"),
+        threadpool_limits(1, user_api="blas"),  # matrices so small that threads only wait
+    ):
         each = [
             missing if mol.GetNumAtoms() > MOST_ATOMS else [_descriptor(f, mol) for f in functions]
             for mol in map(chem.Mol, molecules)

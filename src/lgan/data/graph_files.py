@@ -79,6 +79,7 @@ def _graphml(path: Path) -> "Iterator[nx.Graph]":
                     for edge in filter(graph.edges.__contains__, reader.edge_ids):
                         graph.edges[edge].pop("id", None)
                 reader.edge_ids.clear()
+                reader.multigraph = False  # of which it takes all graphs behind one to be
                 yield graph
     except (ParseError, nx.NetworkXError, KeyError, ValueError) as error:
         raise ValueError(
@@ -114,10 +115,16 @@ def node_link_graph(plain: Any, where: str) -> "nx.Graph":
     if (
         not isinstance(plain, dict)
         or not isinstance(plain.get("nodes"), list)
-        or edges not in plain
+        or not isinstance(plain.get(edges), list)
     ):
-        got = sorted(plain) if isinstance(plain, dict) else type(plain).__name__
-        raise ValueError(f"{where}: expected an object with `nodes` and `edges`, got {got}. {HINT}")
+        got = f"a {type(plain).__name__}"
+        if isinstance(plain, dict):
+            there = {"nodes", edges} & {*plain}
+            got = ", ".join(f"{key!r}: {type(plain[key]).__name__}" for key in sorted(there))
+        raise ValueError(
+            f"{where}: expected an object with the lists `nodes` and `edges`, got "
+            f"{got or 'neither'}. {HINT}"
+        )
     if not isinstance(plain.get("graph", {}), dict):
         got = type(plain["graph"]).__name__
         raise ValueError(

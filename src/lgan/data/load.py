@@ -13,12 +13,13 @@ from lgan._version import __version__
 from lgan.catalogue import DATASETS
 from lgan.data.cache import cache_key, load_tensors, locked, save_tensors
 from lgan.data.encoder import STRUCTURAL, Encoder
-from lgan.data.graph_features import feature_list, source_columns
+from lgan.data.graph_features import AUTO, COMPUTED, feature_list, source_columns
 from lgan.data.mirror import fetch
 from lgan.data.molecules import FOLDER
 from lgan.data.raw import RawGraphs
 from lgan.data.shards import Shards, is_shards
 from lgan.data.sources import is_path, load_raw
+from lgan.data.tables import is_table, open_table
 from lgan.graph import GraphUnion, Lift
 from lgan.task import Task
 
@@ -114,6 +115,8 @@ def load(
     if is_shards(source):
         shards = Shards.open(source)
         return _of_shards(shards, told, targets, task, features, edge_features, pair_code)
+    if unread := columns_not_meant(source, told):
+        warnings.warn(unread, stacklevel=2)
     columns = source_columns(told)
     given = {"targets": targets, "task": task, **reading}
     if columns:
@@ -149,6 +152,33 @@ def load(
         features or usual[0], edges or usual[1], compress, triangles, pair_code, lift, told
     )
     return cached_union(source, options, build, given=given, root=root, mirror=mirror)
+
+
+def columns_not_meant(source: Any, graph_features: Sequence[str]) -> str:
+    """Which columns of a table have the name of a feature of whole graphs that was asked for and is
+    computed, and are therefore not read; nothing where there is none.
+
+    Example:
+        >>> columns_not_meant({"smiles": ["C"], "shape": ["round"]}, ("shape",))[:31]
+        "The column 'shape' is not read:"
+    """
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        names: Sequence[Any] = (
+            open_table(path).names if is_table(path) and os.path.isfile(path) else ()
+        )
+    else:
+        names = list(source if isinstance(source, Mapping) else getattr(source, "columns", ()))
+    same = [name for name in graph_features if name in {*COMPUTED, AUTO} and name in names]
+    means = [f"`{name}` means {COMPUTED.get(name, 'that the source decides')}" for name in same]
+    if not same:
+        return ""
+    several = "s" * (len(same) > 1)
+    return (
+        f"The column{several} {', '.join(map(repr, same))} {'are' if several else 'is'} not read: "
+        f"as a feature of whole graphs {' and '.join(means)}. Rename the column{several} to have "
+        f"{'them' if several else 'it'} read, and name {'them' if several else 'it'} anew."
+    )
 
 
 def _of_shards(shards: Shards, graph_features: tuple[str, ...], *given: Any) -> GraphUnion:

@@ -88,6 +88,13 @@ class MoleculeFeatures:
                 f"{VERSION}, got {made_by[0]!r}, version {made_by[1]!r}. Train the model again, or "
                 "use the version of lgan that made it."
             )
+        missing = [name for name in ("atoms", "bonds", "hydrogens", "standardise")
+                   if plain.get(name) is None]  # fmt: skip
+        if missing:
+            raise ValueError(
+                f"Features of molecules must say {missing[0]!r}, got {', '.join(plain)}. Give the "
+                "model file as `lgan train` wrote it."
+            )
         return MoleculeFeatures(
             atoms=tuple(plain["atoms"]),
             bonds=tuple(plain["bonds"]),

@@ -222,6 +222,12 @@ def table_columns(source: Any) -> dict[str, list[Any]]:
             f"The columns of a table must have different names, got {_listed(twice)} more than "
             "once. Rename one of them."
         )
+    for name in names:
+        if isinstance(source[name], str | bytes) or not hasattr(source[name], "__iter__"):
+            raise TypeError(
+                f"A column of a table must be a list of cells, got {type(source[name]).__name__} "
+                f"as {str(name)!r}. Give every column one cell a row."
+            )
     return {str(name): list(source[name]) for name in names}
 
 

@@ -9,7 +9,13 @@ import torch
 
 from lgan.data.columns import Columns, unlike_most
 from lgan.data.raw import RawGraphs
-from lgan.data.undirected import NOT_DIRECTED, REDUCE, kept_direction, undirected_columns
+from lgan.data.undirected import (
+    NOT_DIRECTED,
+    REDUCE,
+    kept_direction,
+    refuse_half,
+    undirected_columns,
+)
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -36,7 +42,8 @@ def from_networkx(
     Loops are dropped. Missing targets (no attribute, or ``None``) are allowed. A graph with an
     attribute that is missing on some nodes or edges, that cannot be read, or that is of another
     kind than in most graphs (text, numbers, lists of so many) becomes an error of its row, and so
-    does ``None``.
+    does ``None``, and one that is directed, or has several edges between two nodes, where most
+    graphs are not.
 
     Args:
         graphs: The graphs.
@@ -57,9 +64,8 @@ def from_networkx(
         >>> raw.node_ptr.tolist(), raw.num_pairs
         ([0, 3, 7], 6)
     """
-    for number, graph in enumerate(graphs):
-        if graph is not None:
-            _check_graph(graph, number, symmetrise=symmetrise, directed=directed)
+    strange = _not_simple(graphs, symmetrise=symmetrise, directed=directed)
+    graphs = [None if row in strange else graph for row, graph in enumerate(graphs)]
     edge_rows = [[row for _, _, row in _arcs(graph, directed=False)] for graph in graphs]
     node_names = _names(node_features, list(map(_node_rows, graphs)), "the nodes")
     edge_names = _names(edge_features, edge_rows, "the edges")
@@ -74,6 +80,7 @@ def from_networkx(
         return _kinds(nodes, node_names, "the nodes") | _kinds(edges, edge_names, "the edges")
 
     nodes, edges, errors = _read_or_left_out(graphs, read, kinds)
+    errors |= strange
     rows = [row for row in range(len(graphs)) if row not in errors]
     sizes: list[int] = []
     ends: list[tuple[int, int]] = []
@@ -117,24 +124,32 @@ def from_networkx(
     )
 
 
-def _check_graph(graph: Any, number: int, *, symmetrise: bool, directed: bool) -> None:
+def _not_simple(graphs: Sequence[Any], *, symmetrise: bool, directed: bool) -> dict[int, str]:
+    """Why graphs that are directed, or have several edges between two nodes, are left out, by their
+    row; an error where those are half of the graphs or more.
+    """
     import networkx as nx
 
-    if not isinstance(graph, nx.Graph):
-        raise TypeError(
-            f"Expected networkx graphs, got {type(graph).__name__} as graph {number}. "
-            "Pass a list of graphs of one kind."
-        )
-    if symmetrise:
-        return
-    arcs = graph.is_directed() and not directed
-    for wrong, what in ((arcs, "directed"), (graph.is_multigraph(), "a multigraph")):
-        if wrong:
-            remedy = ", or keep its directions with `directed`" if arcs else ""
-            raise ValueError(
-                f"Graph {number} must be undirected and simple, got one that is {what}. Convert it "
-                f"with `networkx.Graph(graph)`, or ask for `symmetrise`{remedy}."
+    found: dict[int, str] = {}
+    for number, graph in enumerate(graphs):
+        if graph is None:
+            continue
+        if not isinstance(graph, nx.Graph):
+            raise TypeError(
+                f"Expected networkx graphs, got {type(graph).__name__} as graph {number}. "
+                "Pass a list of graphs of one kind."
             )
+        arcs = graph.is_directed() and not directed
+        if symmetrise or not (arcs or graph.is_multigraph()):
+            continue
+        remedy = ", or keep its directions with `directed`" if arcs else ""
+        found[number] = (
+            "must be undirected and simple, got one that is "
+            f"{'directed' if arcs else 'a multigraph'}. Convert it with `networkx.Graph(graph)`, "
+            f"or ask for `symmetrise`{remedy}"
+        )
+    refuse_half(found, sum(graph is not None for graph in graphs))
+    return found
 
 
 def _node_rows(graph: "nx.Graph | None") -> list[Mapping[str, Any]]:

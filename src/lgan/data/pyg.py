@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,13 @@ from torch import Tensor
 
 from lgan.data.columns import Columns, column_names, unlike_most
 from lgan.data.raw import RawGraphs
-from lgan.data.undirected import NOT_DIRECTED, REDUCE, kept_direction, undirected_columns
+from lgan.data.undirected import (
+    NOT_DIRECTED,
+    REDUCE,
+    kept_direction,
+    refuse_half,
+    undirected_columns,
+)
 
 READ = {"x", "edge_index", "edge_attr", "edge_weight", "y", "smiles", "num_nodes", "batch", "ptr"}
 INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
@@ -33,7 +39,8 @@ def from_pyg(
     ``x_1``, ``x_2`` and so on. ``y`` gives the targets ``y``, or ``y_1``, ``y_2`` and so on, with
     NaN for missing. ``smiles`` names the graphs. Loops are dropped. A graph without its edges or
     features, with some that are not finite, or of another type or width than in most graphs,
-    becomes an error of its row, and so does ``None``.
+    becomes an error of its row, and so do ``None`` and one with an edge in one direction only where
+    most graphs have both.
 
     Args:
         graphs: The graphs.
@@ -52,15 +59,13 @@ def from_pyg(
     """
     fields = _fields(NODES, node_features) + _fields(EDGES, edge_features)
     every, errors = graphs, _unreadable(graphs, fields)
+    if not (symmetrise or directed):
+        errors |= _one_way({row: g for row, g in enumerate(every) if row not in errors})
     rows = [row for row in range(len(every)) if row not in errors]
     graphs = [every[row] for row in rows]
     sizes = [int(graph.num_nodes) for graph in graphs]
-    node_ptr = torch.tensor([0, *np.cumsum(sizes).tolist()])
+    ends, node_ptr = _together(graphs)
     counts = torch.tensor([graph.edge_index.size(1) for graph in graphs], dtype=torch.int64)
-    own = [g.edge_index.cpu().long() + p for g, p in zip(graphs, node_ptr, strict=False)]
-    ends = torch.cat(own, 1) if own else torch.zeros(2, 0, dtype=torch.int64)
-    if not (symmetrise or directed):
-        _check_directions(ends, node_ptr, rows)
     edge_graph = torch.repeat_interleave(torch.arange(len(graphs)), counts)
 
     def complaint(part: str, edge: int, _: int) -> ValueError:
@@ -98,7 +103,7 @@ def from_pyg(
         pairs=pairs,
         targets={name: [column[row] for row in rows] for name, column in told.items()},
         rows=torch.tensor(rows, dtype=torch.int64),
-        errors=tuple(errors.items()),
+        errors=tuple(sorted(errors.items())),
         ids=tuple(smiles) if all(isinstance(text, str) for text in smiles) else None,
         direction=kept_direction(ends, pair_index, directed=directed, symmetrise=symmetrise),
         symmetrised=symmetrise,
@@ -170,8 +175,11 @@ def _flaw(graph: Any, fields: tuple[str, ...], usual: set[str]) -> str:
         if value is None and (key not in usual or length == 0):
             continue
         if not isinstance(value, Tensor) or value.ndim not in (1, 2) or len(value) != length:
-            got = list(value.shape) if isinstance(value, Tensor) else type(value).__name__
-            return f"`{key}` must have {length} rows, got {got}; set it on every graph"
+            got = (
+                f"shape {list(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+            )
+            wanted = f"{length} rows, a tensor of shape [{length}] or [{length}, F]"
+            return f"`{key}` must have {wanted}, got {got}; set it so on every graph"
         if value.is_complex() or value.layout != torch.strided:
             return f"`{key}` must be plain numbers, got {value.dtype} of layout {value.layout}"
         if not bool(value.float().isfinite().all()):
@@ -179,19 +187,31 @@ def _flaw(graph: Any, fields: tuple[str, ...], usual: set[str]) -> str:
     return ""
 
 
-def _check_directions(ends: Tensor, node_ptr: Tensor, rows: list[int]) -> None:
-    """Refuse edges that are listed in one direction only."""
+def _together(graphs: Sequence[Any]) -> tuple[Tensor, Tensor]:
+    """The edges of graphs as those of one, and where the nodes of each begin."""
+    node_ptr = torch.tensor([0, *np.cumsum([int(graph.num_nodes) for graph in graphs]).tolist()])
+    own = [g.edge_index.cpu().long() + p for g, p in zip(graphs, node_ptr, strict=False)]
+    return torch.cat(own, 1) if own else torch.zeros(2, 0, dtype=torch.int64), node_ptr
+
+
+def _one_way(graphs: Mapping[int, Any]) -> dict[int, str]:
+    """Why graphs with edges that are listed in one direction only are left out, by their row; an
+    error where those are half of the graphs or more.
+    """
+    ends, node_ptr = _together(list(graphs.values()))
     total = int(node_ptr[-1])
     u, v = ends[:, ends[0] != ends[1]]
     there, back = torch.unique(u * total + v), v * total + u
-    alone = (~torch.isin(back, there)).nonzero()
-    if len(alone):
-        row = rows[int(torch.searchsorted(node_ptr, u[alone[0]], right=True)) - 1]
-        raise ValueError(
-            f"Graph {row} must be undirected, both directions of every edge in `edge_index`, got "
-            "an edge in one direction. Use `torch_geometric.transforms.ToUndirected()`, ask for "
-            "`symmetrise`, or keep the directions with `directed`."
-        )
+    alone = u[~torch.isin(back, there)]
+    reason = (
+        "must be undirected, both directions of every edge in `edge_index`, got an edge in one "
+        "direction. Use `torch_geometric.transforms.ToUndirected()`, ask for `symmetrise`, or keep "
+        "the directions with `directed`"
+    )
+    rows, places = list(graphs), torch.searchsorted(node_ptr, alone, right=True) - 1
+    found = {rows[place]: reason for place in places.unique().tolist()}
+    refuse_half(found, len(graphs))
+    return found
 
 
 def _columns(values: list[Any], lengths: list[int], name: str) -> Columns:

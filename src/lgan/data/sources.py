@@ -105,6 +105,10 @@ def _read(source: Any, how: "_Reading") -> RawGraphs:
     if isinstance(source, RawGraphs):
         return source
     if isinstance(source, str | os.PathLike):
+        if not str(source):
+            raise ValueError(
+                "The source must be a path, a name or a list of graphs, got an empty text."
+            )
         try:
             if is_path(source):
                 return _from_file(Path(source), how)
@@ -252,6 +256,13 @@ def _from_list(source: Any, how: _Reading) -> RawGraphs:
     if len(source) == 0:
         raise ValueError("Expected at least one graph, got an empty list.")
     entries = [None if _absent(entry) else entry for entry in source]
+    for what, columns in (("targets", how.targets), ("columns", how.columns)):
+        for name, values in columns.items() if isinstance(columns, Mapping) else ():
+            if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
+                raise TypeError(
+                    f"`{what}[{name!r}]` must be a list with a value for each graph, got "
+                    f"{type(values).__name__}. Put it in a list."
+                )
     given = {
         what: {name: list(values) for name, values in columns.items()}  # a Series goes by labels
         for what, columns in (("targets", how.targets), ("columns", how.columns))

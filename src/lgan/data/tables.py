@@ -260,6 +260,9 @@ def _encoding(path: Path, given: str | None) -> tuple[str, int]:
         start = stream.read(4)
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16", _lines(path, "utf-16")
+    if b"\0" in start[:2]:  # UTF-16 without the mark that says so
+        encoding = "utf-16-le" if start[1:2] == b"\0" else "utf-16-be"
+        return encoding, _lines(path, encoding)
     try:
         return "utf-8-sig", _lines(path, "utf-8-sig")
     except UnicodeDecodeError:

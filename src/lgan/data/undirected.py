@@ -1,6 +1,6 @@
 """Edges in any direction as pairs, with features that both directions share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,15 @@ NOT_DIRECTED = (
     "`directed` keeps which way arcs go, and one set of features for the arcs between two nodes. "
     "Make them agree, or reduce them with `symmetrise` in place of `directed`."
 )
+
+
+def refuse_half(reasons: Mapping[int, str], count: int) -> None:
+    """Refuse a list where half of its graphs or more are not undirected: then it is not some rows
+    that are wrong, but something is to be said of all.
+    """
+    if reasons and 2 * len(reasons) >= count:
+        row, reason = next(iter(reasons.items()))
+        raise ValueError(f"Graph {row} {reason}.")
 
 
 def undirected_columns(

@@ -28,6 +28,10 @@ WORDS, CAPTION = 36, 66
 MEANING, MEANING_OF_BONDS = 26, 20
 # Labels in smaller circles are dust.
 READABLE = 5.0
+# Pixels of a letter and a line of the scores beside edges, the parts of an edge at which they
+# are tried, the middle first, and how far from it.
+LETTER, LINE = 5.8, 10.0
+ALONG, BESIDE = (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74), (0.0, 7.0, -7.0, 14.0, -14.0)
 # Text stays text, and the same picture is the same file.
 SVG_STYLE = {"svg.fonttype": "none", "svg.hashsalt": "lgan", "font.family": "sans-serif"}
 
@@ -182,12 +186,35 @@ def _plot_graph(picture: Picture, ax: Any) -> None:
     if radius >= READABLE:
         for (x, y), label in zip(position, picture.labels, strict=True):
             ax.annotate(label, (x, y), ha="center", va="center", fontsize=0.8 * radius, zorder=3)
-    for i, note in picture.notes.items() if picture.numbers else ():
-        place = position[list(picture.pairs[i])].mean(0)
-        ax.annotate(note, place, ha="center", va="center", fontsize=7, zorder=4)
+    ground = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 0.5}
+    for i, spot in _note_places(picture, position * unit, radius).items():
+        ax.annotate(picture.notes[i], spot / unit, ha="center", va="center", fontsize=7, zorder=4,
+                    bbox=ground)  # fmt: skip
     middle, half = position.min(0) + size / 2, np.array([WIDTH, HEIGHT]) / unit / 2
     ax.set_xlim(middle[0] - half[0], middle[0] + half[0])
     ax.set_ylim(middle[1] - half[1], middle[1] + half[1])
+
+
+def _note_places(
+    picture: Picture, place: NDArray[np.float64], radius: float
+) -> dict[int, NDArray[np.float64]]:
+    """Where scores are written, the strongest first, in pixels: on their edge or close beside it,
+    over no node and no other score. One for which there is no room is left out.
+    """
+    found: dict[int, NDArray[np.float64]] = {}
+    taken: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
+    for i, note in picture.notes.items() if picture.numbers else ():
+        half = np.array([LETTER * len(note), LINE]) / 2
+        u, v = place[list(picture.pairs[i])]
+        across = np.array([u[1] - v[1], v[0] - u[0]]) / max(float(np.hypot(*(v - u))), 1e-9)
+        for spot in (u + part * (v - u) + far * across for far in BESIDE for part in ALONG):
+            beyond = np.hypot(*np.maximum(np.abs(place - spot) - half, 0).T)
+            apart = (np.any(np.abs(spot - other) >= half + size) for other, size in taken)
+            if beyond.min() > radius + 1 and all(apart):
+                found[i] = spot
+                taken.append((spot, half))
+                break
+    return found
 
 
 def _node_radius(place: NDArray[np.float64]) -> float:

@@ -1,9 +1,11 @@
 """Predictions as rows of a table: what came in, what the model says, and what went wrong."""
 
 import csv
+import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -15,9 +17,11 @@ from torch import Tensor
 
 from lgan.catalogue import DATASETS
 from lgan.data import RawGraphs, replaced
+from lgan.data.descriptors import descriptors
 from lgan.data.molecule_features import MoleculeFeatures
 from lgan.data.molecule_graphs import molecule_graphs
 from lgan.data.molecule_tables import choose_structures, molecules_of_blocks
+from lgan.data.molecules import FOLDER
 from lgan.data.tables import BLOCK, Table, TableBlock, is_table, open_table, plain_cell, safe_cell
 from lgan.predictor.prediction_cells import (
     Row,
@@ -30,6 +34,8 @@ from lgan.predictor.predictor import Predictor
 
 # Rows of files up to which their targets are compared with: a few hundred MB in memory.
 MOST_COMPARED = 10_000_000
+# Rows of a table up to which the descriptors of its molecules are kept: 35 MB.
+MOST_KEPT = 20_000
 
 
 @dataclass
@@ -43,6 +49,7 @@ class PredictionRows:
         on_error: ``skip`` or ``raise``, see `of`.
         progress: Called with the fraction of the rows done.
         nearest: How many training molecules are told that a molecule is most like.
+        work: Cubes of the numbers of nodes up to which graphs are predicted at once.
         rows: The rows; they are computed as they are read, in bounded memory.
         failed: Rows without a prediction so far.
         known: Rows so far that the model was trained on.
@@ -59,6 +66,7 @@ class PredictionRows:
     on_error: str = "skip"
     progress: Callable[[float], None] | None = None
     nearest: int = 0
+    work: int | None = None
     rows: Iterator[Row] = field(default_factory=lambda: iter(()))
     failed: int = 0
     known: int = 0
@@ -79,6 +87,7 @@ class PredictionRows:
         progress: Callable[[float], None] | None = None,
         block: int = BLOCK,
         nearest: int = 0,
+        work: int | None = None,
         **reading: Any,
     ) -> "PredictionRows":
         """Predict a source.
@@ -92,7 +101,11 @@ class PredictionRows:
             block: Rows that are predicted at once; of a table also that are read at once.
             nearest: How many training molecules to tell that a molecule is most like, and whether
                 it is unlike all of them.
-            reading: Further options of :func:`lgan.data.load_raw`.
+            work: Cubes of the numbers of nodes up to which graphs are predicted at once, as some
+                descriptors take that long; a larger graph is predicted alone.
+            reading: Further options of :func:`lgan.data.load_raw`; below the folder ``root``
+                descriptors of molecules are kept for the next time, as in training, of tables of at
+                most 20,000 rows.
         """
         if nearest and predictor.checkpoint.molecules is None:
             raise ValueError(
@@ -105,11 +118,12 @@ class PredictionRows:
             table = open_table(Path(source))
             return PredictionRows.of_blocks(
                 predictor, table, table.blocks(block), smiles_column=smiles_column,
-                on_error=on_error, progress=progress, nearest=nearest,
+                on_error=on_error, progress=progress, nearest=nearest, work=work,
+                root=reading.get("root") if table.rows <= MOST_KEPT else None,
             )  # fmt: skip
         raw = read_with_targets(predictor, source, smiles_column=smiles_column, **reading)
         cells = _cells(source, raw)
-        found = PredictionRows(predictor, list(cells), on_error, progress, nearest)
+        found = PredictionRows(predictor, list(cells), on_error, progress, nearest, work)
         found.rows = found._all(raw, cells, block)
         return found
 
@@ -123,6 +137,8 @@ class PredictionRows:
         on_error: str = "skip",
         progress: Callable[[float], None] | None = None,
         nearest: int = 0,
+        work: int | None = None,
+        root: Path | str | None = None,
     ) -> "PredictionRows":
         """Predict some blocks of a table of molecules; see `of`."""
         made = predictor.encoder.featuriser
@@ -133,8 +149,10 @@ class PredictionRows:
                 "train on molecules."
             )
         structures = choose_structures(table.names, smiles_column)
-        found = PredictionRows(predictor, table.names, on_error, progress, nearest)
-        found.rows = found._streamed(table, blocks, MoleculeFeatures.from_json(made), structures)
+        found = PredictionRows(predictor, table.names, on_error, progress, nearest, work)
+        features = MoleculeFeatures.from_json(made)
+        cache = None if root is None else Path(root) / FOLDER
+        found.rows = found._streamed(table, blocks, features, structures, cache)
         return found
 
     @staticmethod
@@ -237,6 +255,7 @@ class PredictionRows:
         blocks: Iterable[TableBlock],
         features: MoleculeFeatures,
         structures: str,
+        cache: Path | None,
     ) -> Iterator[Row]:
         done, graphs = 0, self.predictor.encoder.graphs
         targets = [name for name in self.predictor.task.targets if name in table.names]
@@ -251,7 +270,10 @@ class PredictionRows:
                 columns={name: block.columns[name] for name in told},
                 structures=block.columns[structures],
             )
-            yield from self._rows(raw, block.columns, block.first)
+            if cache is not None and graphs is not None and "rdkit2d" in graphs.asked:
+                with suppress(OSError):  # a folder that cannot be written to keeps none
+                    descriptors(raw, cache=cache)  # the encoder then finds them in memory
+            yield from self._in_parts(raw, block.columns, block.first)
             done += len(block)
             if self.progress is not None:
                 self.progress(min(1.0, done / max(table.rows, 1)))
@@ -260,9 +282,26 @@ class PredictionRows:
         for first in range(0, raw.num_rows, block):
             last = min(first + block, raw.num_rows)
             own = {name: column[first:last] for name, column in cells.items()}
-            yield from self._rows(raw.rows_between(first, last), own, first)
+            yield from self._in_parts(raw.rows_between(first, last), own, first)
             if self.progress is not None:
                 self.progress(last / raw.num_rows)
+
+    def _in_parts(
+        self, raw: RawGraphs, cells: Mapping[str, Sequence[Any]], first: int
+    ) -> Iterator[Row]:
+        """The rows of a block, of no more work at once than was asked for."""
+        if self.work is None:
+            yield from self._rows(raw, cells, first)
+            return
+        taken = np.zeros(raw.num_rows)
+        taken[raw.rows.numpy()] = raw.node_ptr.diff().double().numpy() ** 3
+        start, so_far = 0, 0.0
+        for row, own in enumerate([*taken, math.inf]):
+            so_far += own
+            if so_far > self.work and row > start:
+                part = {name: column[start:row] for name, column in cells.items()}
+                yield from self._rows(raw.rows_between(start, row), part, first + start)
+                start, so_far = row, own
 
     def _compare(
         self, targets: Mapping[str, Sequence[Any]], answers: Tensor, known: Tensor

@@ -53,8 +53,9 @@ class TargetColumn:
         numbers = np.array([number for _, number in cells], dtype=np.float64)
         infinite = np.flatnonzero(np.isinf(numbers))
         if len(infinite):
+            text = str(cells[infinite[0]][0])
             raise ValueError(
-                f"The column {name!r} must hold finite numbers, got {cells[infinite[0]][0]} in "
+                f"The column {name!r} must hold finite numbers, got {text[:40]} in "
                 f"row {first + infinite[0] + 1} ({len(infinite)} of {len(cells)} rows are "
                 "infinite). Correct these rows, or leave their cells empty."
             )

@@ -89,8 +89,11 @@ class Checkpoint:
         """Read a checkpoint, or say what is wrong with it."""
         path = Path(path)
         if not path.is_file():
+            inside = path / "model.safetensors"
+            make = "Make one with `lgan train DATASET`."
             raise FileNotFoundError(
-                f"There is no checkpoint {path}. Make one with `lgan train DATASET`."
+                f"There is no checkpoint {path}. "
+                + (f"Expected a file, got a folder: give {inside}." if inside.is_file() else make)
             )
         try:
             metadata = read_metadata(path)
