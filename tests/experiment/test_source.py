@@ -41,6 +41,22 @@ def test_pairs_carry_none_where_nodes_tell_more():
     assert (chosen["pair_code"], chosen["squash"], lines.pair_table) == ("none", False, None)
 
 
+def test_sums_are_squashed_where_a_few_nodes_have_far_more_edges():
+    def chosen(shape, model="lgan", **given):
+        made = [shape(30 + size) for size in range(12)]
+        for graph in made:
+            nx.set_node_attributes(graph, {node: str(node % 3) for node in graph}, "label")
+        raw = load_raw(made, node_features=["label"], targets={"class": [0, 1] * 6})
+        settings = settings_for(model, "", **given)
+        union = ReadSource.of_graphs(settings, raw, "binary").union
+        return with_data_options(settings, union).options.get("squash")
+
+    assert [chosen(nx.star_graph), chosen(nx.cycle_graph)] == [True, False]
+    assert chosen(nx.star_graph, squash=False) is False
+    assert chosen(nx.star_graph, recipe="paper") is False
+    assert chosen(nx.star_graph, "gin") is None
+
+
 def test_what_is_given_stays_where_nodes_tell_no_more_than_their_degree():
     chosen, lines = options(pair_code="none")
     assert (chosen["pair_code"], chosen["squash"], lines.pair_table) == ("none", True, None)

@@ -27,6 +27,23 @@ SHAPES = [
 ]
 
 
+@pytest.mark.parametrize("compress", [False, True])
+def test_unevenness_is_that_of_edges_and_triangles_node_by_node(compress):
+    shapes = [*SHAPES, nx.star_graph(1500)]
+    union = _union(shapes, torch.zeros(sum(map(len, shapes)), dtype=torch.int64), compress=compress)
+    around = [shape.degree(node) + nx.triangles(shape, node) for shape in shapes for node in shape]
+    assert union.unevenness == pytest.approx(
+        np.quantile(around, 0.999, method="lower") / np.mean(around)
+    )
+
+
+def test_graphs_without_edges_are_even():
+    assert (
+        _union([nx.empty_graph(3)], torch.zeros(3, dtype=torch.int64), compress=False).unevenness
+        == 1
+    )
+
+
 def _union(shapes: list[nx.Graph], x: torch.Tensor, *, compress: bool) -> GraphUnion:
     together = nx.disjoint_union_all(shapes)
     return GraphUnion.build(

@@ -28,7 +28,7 @@ from lgan.cli.setup import (
     tell_undefined,
 )
 from lgan.data import locked
-from lgan.experiment import LARGER, UNLABELLED, network_spec, settings_for
+from lgan.experiment import LARGER, UNEVEN, UNLABELLED, network_spec, settings_for
 from lgan.sweep import (
     SPACES,
     Batch,
@@ -304,7 +304,11 @@ def _command(found: SweepRecord, source: str) -> str:
     settings = {**head.fixed, **found.winner.params}
     usual = settings_for(head.model, head.dataset).flat()
     if usual.get("recipe") == "default":  # by which the data decide on some, unless they are given
-        usual = {k: v for k, v in usual.items() if k not in {*LARGER, *UNLABELLED, "graph_dropout"}}
+        usual = {
+            k: v
+            for k, v in usual.items()
+            if k not in {*LARGER, *UNLABELLED, *UNEVEN, "graph_dropout"}
+        }
     texts = [f"lgan cv {shlex.quote(source)} --model {head.model} --metric {head.metric}"]
     texts += [
         f"--{option}" if word is True else f"--{option} {shlex.quote(str(word))}"

@@ -250,6 +250,8 @@ class GraphFeatures:
             right = right and {*made.asked, *PLACES_OF} == told
             right = right and not {*made.words} & {*COMPUTED} and not {*made.scales} & {*PLACES_OF}
             right = right and {*made.scales.get("shape", SHAPE)} == {*SHAPE}
+            scales = [scale for own in made.scales.values() for scale in own.values()]
+            right = right and all(np.isfinite(scale).all() and scale[1] > 0 for scale in scales)
             places = made.places or ()
             right = right and [*places] == sorted({*places} & {*range(PLACES)})
             right = right and ("patterns" in made.asked or made.places is None)
@@ -365,4 +367,4 @@ def _scale(values: NDArray[np.float64]) -> Scale:
     with np.errstate(over="ignore"):  # some descriptors grow exponentially
         mean, deviation = (float(there.mean()), float(there.std())) if there.size else (0.0, 1.0)
     fine = np.isfinite(deviation) and deviation > 1e-12 * max(1.0, abs(mean))
-    return mean, deviation if fine else 1.0
+    return mean if np.isfinite(mean) else 0.0, deviation if fine else 1.0

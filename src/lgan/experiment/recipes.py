@@ -10,7 +10,9 @@ labels their subtree patterns and shape, unless they are many
 (:func:`lgan.data.graph_features.decided_features`).
 Where nodes tell no more than their degree, structure is all there is to learn from: the recipe
 ``default`` then has the options of :data:`UNLABELLED` too. Others have those of :data:`LARGER` from
-:data:`LARGER_FROM` graphs on.
+:data:`LARGER_FROM` graphs on, and those of :data:`UNEVEN` where one node in a thousand has
+:data:`UNEVEN_FROM` times the edges and triangles of the mean: sums over these then have a tail that
+grows from layer to layer, and some answers are far off.
 """
 
 import json
@@ -45,6 +47,8 @@ RECIPES: dict[str, dict[str, Any]] = {
 UNLABELLED: dict[str, Any] = {"pair_code": "full", "code_map": "spline", "squash": True}
 LARGER: dict[str, Any] = {"head_layers": 2}
 LARGER_FROM = 800
+UNEVEN: dict[str, Any] = {"squash": True}
+UNEVEN_FROM = 3.0
 # Settings that won a search, by model and data set, from `results/sweep`. A winner takes the place
 # of the settings before it where it is ahead with fresh seeds as well, three for LGAN and GIN, one
 # for the others; docs/history.md names those that were not. `gin` was not searched for on COLLAB:

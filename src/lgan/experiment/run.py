@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from lgan.data import RawGraphs, node_features
 from lgan.data.graph_features import AUTO, decided_by_width
 from lgan.data.sharded_union import Graphs
-from lgan.experiment.recipes import LARGER_FROM
+from lgan.experiment.recipes import LARGER_FROM, UNEVEN_FROM
 from lgan.experiment.settings import Settings
 from lgan.graph import GraphUnion
 from lgan.train import CVResult, Variant, cross_validate_variants
@@ -102,6 +102,8 @@ def with_data_options(settings: Settings, union: Graphs, *, graphs: int | None =
     options = settings.options | (settings.unlabelled if unlabelled else {})
     if number >= LARGER_FROM and not unlabelled:
         options |= settings.larger
+    if not unlabelled and settings.uneven and _unevenness(union) >= UNEVEN_FROM:
+        options |= settings.uneven
     told = settings.graph_features
     if told == (AUTO,):
         told = decided_by_width(union.num_graph_features)
@@ -113,6 +115,7 @@ def with_data_options(settings: Settings, union: Graphs, *, graphs: int | None =
         graph_features=told,
         unlabelled={},
         larger={},
+        uneven={},
         described={},
     )
     from_data = network_spec(settings.model).data_options
@@ -121,6 +124,10 @@ def with_data_options(settings: Settings, union: Graphs, *, graphs: int | None =
     # What a spec asks of shards, the number of features, is what it asks of a union.
     options = {**settings.options, **from_data(cast(GraphUnion, union), settings.options)}
     return replace(settings, options=options)
+
+
+def _unevenness(union: Graphs) -> float:
+    return union.unevenness if isinstance(union, GraphUnion) else 1.0  # shards hold molecules
 
 
 def run_network(

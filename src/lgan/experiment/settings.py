@@ -9,7 +9,7 @@ import numpy as np
 
 from lgan.catalogue import DATASETS, known
 from lgan.data.graph_features import AUTO, COMPUTED, feature_list
-from lgan.experiment.recipes import LARGER, RECIPES, TUNED, UNLABELLED
+from lgan.experiment.recipes import LARGER, RECIPES, TUNED, UNEVEN, UNLABELLED
 from lgan.train import TrainConfig
 from lgan.zoo import MODELS, ModelSpec, NetworkSpec, model_spec
 
@@ -44,6 +44,7 @@ class Settings:
         recipe: The recipe that what was not given comes from.
         unlabelled: Options in place of these where nodes tell no more than their degree.
         larger: Options in place of these where they tell more and graphs are many.
+        uneven: Options in place of these where they tell more and some have far more edges.
         described: Options in place of these where a source is found to have features of whole
             graphs.
     """
@@ -60,6 +61,7 @@ class Settings:
     recipe: str = "paper"
     unlabelled: dict[str, Any] = field(default_factory=dict)
     larger: dict[str, Any] = field(default_factory=dict)
+    uneven: dict[str, Any] = field(default_factory=dict)
     described: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -163,9 +165,9 @@ def settings_for(model: str, dataset: str, *, recipe: str | None = None, **given
             f"{','.join(told)!r}`. Leave them out, or choose a model that does: {able}."
         )
     taken = {*given, *spec.defaults} if recipe == "default" else options
-    unlabelled, larger = (
+    unlabelled, larger, uneven = (
         {key: value for key, value in decided.items() if key in options - taken}
-        for decided in (UNLABELLED, LARGER)
+        for decided in (UNLABELLED, LARGER, UNEVEN)
     )
     if "pair_code" not in unlabelled:
         unlabelled.pop("code_map", None)  # reads the codes of these, and there may be none
@@ -183,6 +185,7 @@ def settings_for(model: str, dataset: str, *, recipe: str | None = None, **given
         recipe=recipe,
         unlabelled=unlabelled,
         larger=larger,
+        uneven=uneven,
         described=described,
     )
 

@@ -279,6 +279,27 @@ class GraphUnion:
         return bool((told[degree] == self.x).all())
 
     @cached_property
+    def unevenness(self) -> float:
+        """How many times as many edges and triangles as the mean one node in a thousand has.
+
+        Example:
+            >>> import lgan
+            >>> lgan.load("csl").unevenness  # where all nodes are alike
+            1.0
+        """
+        lines, k = self.lines, self.lines.multiplicity.long()
+        u, v = pairs = lines.pair_index.long()
+        number = class_degree(pairs, k).double()
+        each = lines.pair_triangles.double() / 2
+        number.index_add_(0, u, each * (k[v] - (u == v).long()))
+        number.index_add_(0, v, torch.where(u == v, 0, each * k[u]))
+        number = number.repeat_interleave(k)
+        if not number.any():
+            return 1.0
+        place = 1 + int(0.999 * (len(number) - 1))
+        return float(number.kthvalue(place).values / number.mean())
+
+    @cached_property
     def known_task(self) -> Task:
         """What is to be predicted; classes are called by their numbers where they have no names."""
         if self.task is not None:
