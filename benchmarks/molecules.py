@@ -106,7 +106,7 @@ def _peers(
 
 def read_table(path: str, target: str, cache: str, processes: str) -> None:
     """What our side runs, in a process of its own; prints JSON."""
-    from lgan.data.molecule_tables import read_molecule_table
+    from lgan.data.molecules.tables import read_molecule_table
 
     begin = time.perf_counter()
     table = read_molecule_table(

@@ -15,7 +15,7 @@ import torch
 from torch import distributed
 
 from lgan.data import Shards, prepare_shards
-from lgan.data.sharded_union import Graphs, ShardedUnion
+from lgan.data.shards.union import Graphs, ShardedUnion
 from lgan.nn import LGAN
 from lgan.predictor import load_model
 from lgan.predictor.prediction_parts import predict_in_parts

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from lgan.data import Encoder, GraphFeatures, RawGraphs, load_raw
 from lgan.data.cache import load_tensors, save_tensors
-from lgan.data.descriptors import morgan
 from lgan.data.load import with_target
+from lgan.data.molecules.descriptors import morgan
 from lgan.data.split_words import scaffolds
 from lgan.graph import GraphUnion
 from lgan.task import Task

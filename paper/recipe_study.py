@@ -28,8 +28,8 @@ from benchmarks.record import add_json_line, json_lines
 from lgan._version import __version__
 from lgan.data import Encoder, load_raw, stratified_folds
 from lgan.data.cache import load_tensors, save_tensors
-from lgan.data.descriptors import BITS
 from lgan.data.graph_features import OF_GRAPHS, OF_MOLECULES, decided_by_width
+from lgan.data.molecules.descriptors import BITS
 from lgan.data.raw import RawGraphs
 from lgan.data.split_words import Split
 from lgan.experiment import settings_for
@@ -40,7 +40,7 @@ from lgan.task import Task
 from lgan.train import TrainConfig, cross_validate
 from lgan.train.environment import environment
 from lgan.zoo import GIN
-from paper import molecule_choices
+from paper import molecule_choices, uneven
 from paper.render import Grid
 
 RECORDS = Path("results/recipe")
@@ -219,6 +219,15 @@ ROUNDS = (
         WHOLE,
         "Molecules without what RDKit computes of them as wholes, by `lgan cv`: "
         + _BAGGED.format(folds=FOLDS, members=2),
+    ),
+    Round(
+        uneven.MEMBERS,
+        "sums as they are",
+        uneven.NAMES,
+        uneven.CHOICES,
+        f"Made graphs, 300 a set, and a social network with labels that say nothing, by "
+        f"`python -m paper.uneven`: {uneven.FOLDS} folds, {uneven.MEMBERS} members; the error of "
+        "numbers is 1 - R²",
     ),
 )
 

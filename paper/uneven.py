@@ -19,11 +19,14 @@ import numpy as np
 import torch
 from sklearn.model_selection import KFold
 
-import lgan
 from lgan._version import __version__
+from lgan.data import load, load_raw
+from lgan.estimator import LGANClassifier, LGANRegressor
+from lgan.estimator.side_by_side import cross_val_scores
 from lgan.train.environment import environment
 
 NUMBER, FOLDS, MEMBERS, SEEDS = 300, 3, 2, (0, 1)
+EPOCHS: int | None = None  # those of the recipe
 CHOICES: dict[str, dict[str, Any]] = {
     "sums as they are": {"squash": False},
     "squashed sums": {"squash": True},
@@ -77,7 +80,7 @@ SETS: dict[str, Callable[[Rng], Made]] = {
     made.__name__.replace("_", " "): made
     for made in (lengths, near_pairs, dense_shares, even_shares, dense_triangles)
 }
-DRAWN = "IMDB-BINARY, labels drawn"
+NAMES = (*SETS, "IMDB-BINARY, labels drawn")
 
 
 def graphs_of(name: str, seed: int) -> tuple[list[nx.Graph], np.ndarray[Any, Any]]:
@@ -86,7 +89,7 @@ def graphs_of(name: str, seed: int) -> tuple[list[nx.Graph], np.ndarray[Any, Any
     if name in SETS:
         made = [SETS[name](rng) for _ in range(NUMBER)]
         return [graph for graph, _ in made], np.array([value for _, value in made])
-    raw = lgan.data.load_raw("IMDB-BINARY")
+    raw = load_raw("IMDB-BINARY")
     u, v = raw.pair_index
     graphs = []
     for first, last in pairwise(raw.node_ptr.tolist()):
@@ -104,7 +107,7 @@ def run(output: Path) -> None:
     lines = output.read_text().splitlines() if output.exists() else []
     done = {(row["set"], row["choice"], row["seed"]) for row in map(json.loads, lines)}
     for seed in SEEDS:
-        for name in (*SETS, DRAWN):
+        for name in NAMES:
             graphs, y = graphs_of(name, seed)
             for choice, options in CHOICES.items():
                 if (name, choice, seed) in done:
@@ -120,17 +123,15 @@ def _measure(
     graphs: list[nx.Graph], y: np.ndarray[Any, Any], options: dict[str, Any], seed: int
 ) -> dict[str, Any]:
     numbers = y.dtype.kind == "f"
-    kind = lgan.LGANRegressor if numbers else lgan.LGANClassifier
-    estimator = kind(members=MEMBERS, options=options, random_state=seed)
+    kind = LGANRegressor if numbers else LGANClassifier
+    estimator = kind(members=MEMBERS, epochs=EPOCHS, options=options, random_state=seed)
     begin = time.perf_counter()
-    scores = lgan.cross_validate(
-        estimator, graphs, y, cv=KFold(FOLDS, shuffle=True, random_state=0)
-    )
+    scores = cross_val_scores(estimator, graphs, y, cv=KFold(FOLDS, shuffle=True, random_state=0))
     return {
         "metric": "r2" if numbers else "accuracy", "bagged": round(float(np.mean(scores)), 5),
         "bagged_folds": [round(float(score), 5) for score in scores],
         "seconds": round(time.perf_counter() - begin, 1),
-        "unevenness": round(lgan.load(graphs).unevenness, 2), "version": __version__,
+        "unevenness": round(load(graphs).unevenness, 2), "version": __version__,
         "environment": environment(torch.device("cpu")),
     }  # fmt: skip
 

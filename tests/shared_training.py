@@ -12,7 +12,7 @@ from torch import Tensor
 
 from lgan import LGAN, GraphUnion, TrainConfig, load
 from lgan.data import Shards, prepare_shards
-from lgan.data.sharded_union import Graphs, ShardedUnion
+from lgan.data.shards.union import Graphs, ShardedUnion
 from lgan.train import train_ensemble
 from lgan.train.processes import joined
 

@@ -7,7 +7,7 @@ import networkx as nx
 import pytest
 
 from lgan.app.subjects import node_link, read_graphs
-from lgan.data.networkx_graphs import from_networkx
+from lgan.data.readers.networkx_graphs import from_networkx
 from lgan.predictor.prediction_rows import PredictionRows
 from tu_archive import tu_archive
 

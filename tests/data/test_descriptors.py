@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from lgan.data import GraphFeatures, descriptors, load_raw
-from lgan.data.molecule_graphs import graph_molecule
+from lgan.data import GraphFeatures, load_raw
+from lgan.data.molecules import descriptors
+from lgan.data.molecules.graphs import graph_molecule
 
 pytest.importorskip("rdkit", reason="fingerprints and descriptors need rdkit")
 SMILES = ["CCO", "CCN", "c1ccccc1", "CC(=O)O"]

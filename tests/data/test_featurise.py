@@ -9,8 +9,8 @@ pytest.importorskip("rdkit")
 
 from rdkit import Chem, rdBase
 
-from lgan.data import featurise as module
-from lgan.data.featurise import featurise, joined
+from lgan.data.molecules import featurise as module
+from lgan.data.molecules.featurise import featurise, joined
 
 MOLECULES = [
     "C",

@@ -6,7 +6,7 @@ import networkx as nx
 import pytest
 
 from lgan.data import load_raw
-from lgan.data.graph_files import read_graph_file
+from lgan.data.readers.graph_files import read_graph_file
 
 
 def _graphs() -> list[nx.Graph]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import lgan.data.mirror
+import lgan.data.readers.mirror
 from lgan.data import fetch
 
 Pack = Callable[..., Path]
@@ -80,7 +80,9 @@ def test_next_address_is_tried(
     pack("MUTAG", folder=folder / "new")
     (folder / "page").mkdir()
     (folder / "page" / "MUTAG.zip").write_text("<html>moved</html>")
-    monkeypatch.setattr(lgan.data.mirror, "TU_URLS", (f"{url}/old", f"{url}/page", f"{url}/new"))
+    monkeypatch.setattr(
+        lgan.data.readers.mirror, "TU_URLS", (f"{url}/old", f"{url}/page", f"{url}/new")
+    )
     fetch("MUTAG", root=tmp_path)
     assert requests == ["/old/MUTAG.zip", "/page/MUTAG.zip", "/new/MUTAG.zip"]
 
@@ -90,7 +92,7 @@ def test_failure_lists_what_was_tried_and_how_to_work_offline(
 ) -> None:
     url, folder, _ = site
     (folder / "MUTAG.zip").write_text("no zip")
-    monkeypatch.setattr(lgan.data.mirror, "TU_URLS", (f"{url}/gone", url))
+    monkeypatch.setattr(lgan.data.readers.mirror, "TU_URLS", (f"{url}/gone", url))
     with pytest.raises(ConnectionError) as caught:
         fetch("MUTAG", root=tmp_path / "root")
     message = str(caught.value)

@@ -4,13 +4,13 @@ import pytest
 
 pytest.importorskip("rdkit")
 
-from lgan.data.featurise import featurise
-from lgan.data.molecule_features import (
+from lgan.data.molecules.features import (
     ATOM_FEATURES,
     BOND_FEATURES,
     MoleculeFeatures,
     spelled_columns,
 )
+from lgan.data.molecules.featurise import featurise
 
 
 def _spelled(smiles: list[str], features: dict[str, str], names: list[str]) -> list[tuple]:

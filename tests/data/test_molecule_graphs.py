@@ -3,9 +3,9 @@ import torch
 
 pytest.importorskip("rdkit")
 
-from lgan.data.molecule_features import ATOM_FEATURES, MoleculeFeatures
-from lgan.data.molecule_graphs import molecule_graphs
-from lgan.data.molecules import featurise_molecules
+from lgan.data.molecules.features import ATOM_FEATURES, MoleculeFeatures
+from lgan.data.molecules.graphs import molecule_graphs
+from lgan.data.molecules.parallel import featurise_molecules
 
 ROWS = ["CC(=O)[O-].[Na+]", "C1", "c1ccccc1", "N"]
 

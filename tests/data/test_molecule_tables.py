@@ -9,7 +9,7 @@ from rdkit import Chem
 
 from lgan import load
 from lgan.data import load_raw
-from lgan.data.molecule_tables import (
+from lgan.data.molecules.tables import (
     Duplicates,
     choose_structures,
     choose_targets,
@@ -17,7 +17,7 @@ from lgan.data.molecule_tables import (
     molecules_of_blocks,
     read_molecule_table,
 )
-from lgan.data.tables import open_table
+from lgan.data.readers.tables import open_table
 
 TABLE = "id,smiles,active\na,CCO,1\nb,bad,0\nc,c1ccccc1,\nd,OCC,0\n"
 

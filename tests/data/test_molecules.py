@@ -7,10 +7,10 @@ pytest.importorskip("rdkit")
 
 from rdkit import Chem
 
-from lgan.data import molecules as module
-from lgan.data.featurise import Molecules
-from lgan.data.molecule_features import MoleculeFeatures
-from lgan.data.molecules import ARRAYS, featurise_blocks, featurise_molecules
+from lgan.data.molecules import parallel as module
+from lgan.data.molecules.features import MoleculeFeatures
+from lgan.data.molecules.featurise import Molecules
+from lgan.data.molecules.parallel import ARRAYS, featurise_blocks, featurise_molecules
 
 ROWS = ["CCO", "bad", "c1ccccc1", "[Na+].[Cl-]", "", "C[C@H](N)C(=O)O", "OCC"]
 

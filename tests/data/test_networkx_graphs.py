@@ -9,8 +9,8 @@ import torch
 from torch_geometric.data import Data
 
 from lgan.data import Encoder, RawGraphs, load, load_raw
-from lgan.data.networkx_graphs import from_networkx
-from lgan.data.pyg import from_pyg
+from lgan.data.readers.networkx_graphs import from_networkx
+from lgan.data.readers.pyg import from_pyg
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from lgan.data import Shards, graph_features, load, load_raw, prepare_shards, scaffolds
-from lgan.data import prepare as module
-from lgan.data.molecule_features import MoleculeFeatures
-from lgan.data.sharded_union import ShardedUnion
+from lgan.data.molecules.features import MoleculeFeatures
+from lgan.data.shards import prepare as module
+from lgan.data.shards.union import ShardedUnion
 from lgan.task.cells import spelled
 
 SMILES = ["CCO", "C[N+](C)(C)C", "c1ccccc1Br", "C1CC1", "CC(=O)[O-]", "C#N", "F/C=C/F", "O"]

@@ -6,7 +6,7 @@ import torch
 from torch_geometric.data import Data, HeteroData
 
 from lgan.data import load, load_raw
-from lgan.data.pyg import from_pyg
+from lgan.data.readers.pyg import from_pyg
 from lgan.task import Task
 
 BOTH = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])

@@ -5,9 +5,9 @@ import signal
 
 import pytest
 
-from lgan.data import prepare as module
 from lgan.data import prepare_shards
-from lgan.data.ray_tasks import on_ray
+from lgan.data.shards import prepare as module
+from lgan.data.shards.ray_tasks import on_ray
 
 pytestmark = [
     pytest.mark.slow,

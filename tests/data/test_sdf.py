@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from lgan.data.sdf import read_sdf
-from lgan.data.tables import open_table
+from lgan.data.readers.sdf import read_sdf
+from lgan.data.readers.tables import open_table
 
 
 def _record(title: str, fields: dict[str, str]) -> str:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from lgan.data import prepare_shards
-from lgan.data.sharded_union import ShardedUnion
+from lgan.data.shards.union import ShardedUnion
 from lgan.ops import together
 from lgan.train.loop import _run_steps
 from lgan.train.objective import Objective

@@ -8,7 +8,7 @@ import torch
 
 from lgan.data import Shards, prepare_shards
 from lgan.data.cache import load_tensors, save_tensors
-from lgan.data.sharded_union import ShardedUnion
+from lgan.data.shards.union import ShardedUnion
 
 
 @pytest.fixture

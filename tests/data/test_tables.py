@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lgan.data.tables import is_table, open_table, safe_cell
+from lgan.data.readers.tables import is_table, open_table, safe_cell
 
 ROWS = [["smiles", "active"], ["CCO", "1"], ["c1ccccc1", ""], ["CC(=O)O, salt", "0"]]
 

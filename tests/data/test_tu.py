@@ -10,7 +10,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import lgan.data.tu_files
+import lgan.data.readers.tu_files
 from lgan.data import DATASETS, RawGraphs, load_raw, read_tu
 
 Pack = Callable[..., Path]
@@ -145,7 +145,7 @@ def test_the_same_file_twice_is_refused(pack: Pack, path: str) -> None:
 def test_a_file_with_too_many_lines_is_not_read_to_its_end(
     pack: Pack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lgan.data.tu_files, "CHUNK", 64)
+    monkeypatch.setattr(lgan.data.readers.tu_files, "CHUNK", 64)
     told: list[float] = []
     with pytest.raises(ValueError, match=r"node_labels.* 5 lines.*nodes, got more"):
         read_tu(pack(node_labels="1\n" * 100_000), "TINY", told.append)
@@ -207,9 +207,9 @@ def test_set_without_edges(pack: Pack) -> None:
 def test_chunks_do_not_matter(pack: Pack, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = read_tu(pack(), "TINY").content_sha256()
     for size in (7, 8, 13, 64):
-        monkeypatch.setattr(lgan.data.tu_files, "CHUNK", size)
+        monkeypatch.setattr(lgan.data.readers.tu_files, "CHUNK", size)
         assert read_tu(pack(node_attributes=None, edge_attributes=None), "TINY").num_pairs == 4
-    monkeypatch.setattr(lgan.data.tu_files, "CHUNK", 16)
+    monkeypatch.setattr(lgan.data.readers.tu_files, "CHUNK", 16)
     assert read_tu(pack(), "TINY").content_sha256() == expected
 
 
@@ -319,7 +319,7 @@ def test_bad_files_are_refused_by_name_and_line(pack: Pack, case: str) -> None:
 
 
 def test_line_numbers_count_across_chunks(pack: Pack, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lgan.data.tu_files, "CHUNK", 16)
+    monkeypatch.setattr(lgan.data.readers.tu_files, "CHUNK", 16)
     with pytest.raises(ValueError, match=r"line 7: .*'x'"):
         read_tu(pack(A="1, 2\n" * 6 + "x, 2\n"), "TINY")
     with pytest.raises(ValueError, match=r"line 4: .*blank"):

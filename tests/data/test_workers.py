@@ -5,9 +5,9 @@ import pytest
 
 pytest.importorskip("rdkit")
 
-from lgan.data import workers
-from lgan.data.featurise import featurise
-from lgan.data.workers import featurised
+from lgan.data.molecules import workers
+from lgan.data.molecules.featurise import featurise
+from lgan.data.molecules.workers import featurised
 
 CHUNKS = [["CCO", "bad"], ["c1ccccc1"], [], ["C", "N", "C1"], ["[Na+].[Cl-]"], ["O"], ["CC"]]
 

@@ -15,7 +15,7 @@ import lgan
 import reference
 from laws import assert_same_gradients, twin_graphs
 from lgan import EgoLineGraph, EgoLines, GraphUnion, LGANConv, ops
-from lgan.data.pyg import from_pyg
+from lgan.data.readers.pyg import from_pyg
 from lgan.train.stack import stack
 
 OPTIONS = [

@@ -3,7 +3,8 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from lgan.data import descriptors, load_raw, prepare_shards
+from lgan.data import load_raw, prepare_shards
+from lgan.data.molecules import descriptors
 from lgan.predictor import Predictor, prediction_rows
 from lgan.predictor.prediction_cells import predicted_columns
 from lgan.predictor.prediction_rows import PredictionRows

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from lgan import LGAN, TrainConfig
 from lgan.data import prepare_shards, stratified_folds
-from lgan.data.sharded_union import ShardedUnion
+from lgan.data.shards.union import ShardedUnion
 from lgan.train import captured, loop
 from lgan.train.jobs import Variant, held_out_job
 

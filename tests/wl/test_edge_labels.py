@@ -101,7 +101,7 @@ def test_mirror_images_differ_in_the_chirality_of_atoms_alone(atoms: str) -> Non
 def _molecules(smiles: list[str], **features: str) -> list[nx.Graph]:
     """Molecules as the library reads them, with what was asked for as labels."""
     from lgan.data import load_raw
-    from lgan.data.molecule_features import MoleculeFeatures
+    from lgan.data.molecules.features import MoleculeFeatures
 
     raw = load_raw(smiles, targets=[], molecules=MoleculeFeatures.parse(**features))
     graphs = []

@@ -10,7 +10,7 @@ from lgan.app.limits import Limits, RefusedError
 from lgan.app.subjects import Subjects
 from lgan.data import RawGraphs
 from lgan.data.encoder import unseen_words
-from lgan.data.molecule_graphs import graph_molecule
+from lgan.data.molecules.graphs import graph_molecule
 from lgan.explain import Molecule, Picture, Scale
 from lgan.explain.attribution import plain
 from lgan.explain.draw import picture_svg

@@ -19,9 +19,9 @@ from lgan.app.limits import Limits, RefusedError
 from lgan.app.one_thread import OneThread
 from lgan.app.subjects import reads_molecules
 from lgan.data import RawGraphs
-from lgan.data.molecule_tables import choose_structures
-from lgan.data.tables import open_table, safe_cell
-from lgan.data.tu_files import open_tu
+from lgan.data.molecules.tables import choose_structures
+from lgan.data.readers.tables import open_table, safe_cell
+from lgan.data.readers.tu_files import open_tu
 from lgan.predictor import Predictor
 from lgan.predictor.prediction_cells import predicted_columns
 from lgan.predictor.prediction_rows import PredictionRows, read_with_targets

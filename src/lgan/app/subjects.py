@@ -6,7 +6,7 @@ from typing import Any
 
 from lgan.app.limits import Limits, RefusedError
 from lgan.data import RawGraphs
-from lgan.data.graph_files import node_link_graph
+from lgan.data.readers.graph_files import node_link_graph
 from lgan.predictor import Predictor
 
 

@@ -8,7 +8,7 @@ from lgan.app.answers import explained_value, predicted
 from lgan.app.limits import Limits, RefusedError
 from lgan.app.subjects import Subjects, read_smiles
 from lgan.data import RawGraphs
-from lgan.data.molecule_graphs import graph_molecule
+from lgan.data.molecules.graphs import graph_molecule
 from lgan.explain.attribution import plain
 from lgan.predictor import Predictor
 

@@ -121,7 +121,7 @@ def _prepare_table(
     from lgan.data import prepare_shards
     from lgan.data.graph_features import feature_list
     from lgan.data.load import columns_not_meant
-    from lgan.data.tables import is_table
+    from lgan.data.readers.tables import is_table
 
     if not is_table(path):
         raise typer.BadParameter(f"{path} must be a table of molecules (.csv, .sdf, .parquet, …).")

@@ -16,7 +16,7 @@ from lgan._version import __version__
 from lgan.cli.options import bad_usage
 from lgan.cli.screen import activity, log, note, print_json, reading_progress, table
 from lgan.data import DATASETS, RawGraphs, replaced
-from lgan.data.tables import safe_cell
+from lgan.data.readers.tables import safe_cell
 from lgan.explain import MOLECULES, Attribution, GalleryItem, Report, Scale, save
 from lgan.explain.attribution import plain
 from lgan.explain.fragment_table import COLUMNS, FragmentRow, fragment_tables

@@ -78,7 +78,7 @@ class SourceOptions:
 
     def reading(self, *, seed: int = 0, columns: tuple[str, ...] = ()) -> "Reading":
         """The same, as the library takes it."""
-        from lgan.data.molecule_features import MoleculeFeatures
+        from lgan.data.molecules.features import MoleculeFeatures
         from lgan.experiment import Reading
 
         molecules = None

@@ -15,7 +15,7 @@ def train_on_ray(words: list[str], address: str, *, workers: int, gpus: bool, ou
     When a worker is lost Ray starts all of them anew, and they go on from the state of the last
     epoch. Data and output must be in folders that every machine sees under the same name.
     """
-    from lgan.data.ray_tasks import RESTARTS, ray_cluster
+    from lgan.data.shards.ray_tasks import RESTARTS, ray_cluster
 
     train, torch = map(require, ("ray.train", "ray.train.torch"))
     told = output.absolute() / ".ray" / "refused"

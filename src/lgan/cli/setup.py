@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import torch
 
     from lgan.data import RawGraphs, Split
-    from lgan.data.sharded_union import Graphs
+    from lgan.data.shards.union import Graphs
     from lgan.experiment import Reading, ReadSource, Settings
     from lgan.task import Task
 
@@ -195,7 +195,7 @@ def tell_undefined(union: "Graphs", fold: "torch.Tensor", metric: str) -> None:
 def tell_source(found: "ReadSource") -> None:
     """Say in a few lines what a source was understood to be, and what is left out or not read."""
     from lgan.catalogue import DATASETS
-    from lgan.data.molecule_tables import count_duplicates
+    from lgan.data.molecules.tables import count_duplicates
 
     raw = found.raw
     if raw.name in DATASETS:

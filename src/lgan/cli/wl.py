@@ -11,8 +11,8 @@ from lgan._optional import require
 from lgan.cli import options
 from lgan.cli.options import check_file
 from lgan.cli.screen import activity, console, print_json, table
-from lgan.data.graph_files import is_graph_file, read_graph_file
 from lgan.data.pairs import BREC, load_brec
+from lgan.data.readers.graph_files import is_graph_file, read_graph_file
 from lgan.graph.named import NAMES, named_graph
 from lgan.wl.compare import USUAL_TESTS
 from lgan.wl.hierarchy import BREC_TESTS, brec_rows, small_graphs_rows

@@ -6,11 +6,12 @@ from lgan.data.columns import Columns
 from lgan.data.encoder import Encoder
 from lgan.data.graph_features import GraphFeatures
 from lgan.data.load import fit_encoder, load, prepared_path
-from lgan.data.mirror import TU_URLS, fetch
 from lgan.data.node_features import feature_names, node_features
-from lgan.data.prepare import prepare_shards
 from lgan.data.raw import RawGraphs
-from lgan.data.shards import Shards
+from lgan.data.readers.mirror import TU_URLS, fetch
+from lgan.data.readers.tu import read_tu
+from lgan.data.shards.folder import Shards
+from lgan.data.shards.prepare import prepare_shards
 from lgan.data.sources import load_raw
 from lgan.data.split_words import SPLITS, Split, scaffolds
 from lgan.data.splits import (
@@ -21,7 +22,6 @@ from lgan.data.splits import (
 )
 from lgan.data.synthetic import csl, motifs, random_regular, triangle_pairs
 from lgan.data.transforms import EgoLineGraph
-from lgan.data.tu import read_tu
 
 __all__ = [
     "DATASETS",

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lgan.data.descriptors import BITS, descriptor_names, descriptors, morgan
+from lgan.data.molecules.descriptors import BITS, descriptor_names, descriptors, morgan
 from lgan.data.patterns import PLACES, SHAPE, patterns, shape
 from lgan.data.raw import RawGraphs
 from lgan.task.cells import TargetColumn, spelled

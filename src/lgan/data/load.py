@@ -14,12 +14,12 @@ from lgan.catalogue import DATASETS
 from lgan.data.cache import cache_key, load_tensors, locked, save_tensors
 from lgan.data.encoder import STRUCTURAL, Encoder
 from lgan.data.graph_features import AUTO, COMPUTED, feature_list, source_columns
-from lgan.data.mirror import fetch
-from lgan.data.molecules import FOLDER
+from lgan.data.molecules.parallel import FOLDER
 from lgan.data.raw import RawGraphs
-from lgan.data.shards import Shards, is_shards
+from lgan.data.readers.mirror import fetch
+from lgan.data.readers.tables import is_table, open_table
+from lgan.data.shards.folder import Shards, is_shards
 from lgan.data.sources import is_path, load_raw
-from lgan.data.tables import is_table, open_table
 from lgan.graph import GraphUnion, Lift
 from lgan.task import Task
 

@@ -41,7 +41,7 @@ class RawGraphs:
         errors: The rows that could not be read, each with the reason.
         ids: What the source calls every graph: a SMILES, say.
         structures: What every graph was computed from, as it was given: SMILES, mol blocks or
-            molecules of RDKit; see `lgan.data.molecule_graphs.graph_molecule`.
+            molecules of RDKit; see `lgan.data.molecules.graphs.graph_molecule`.
         featuriser: What made the features of nodes and pairs, with its options, where they are
             computed from something else (molecules).
         ground_truth: Whether a pair belongs to a planted motif.

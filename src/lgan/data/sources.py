@@ -11,15 +11,15 @@ from typing import Any
 import torch
 
 from lgan.catalogue import DATASETS, archives_at_hand, known_dataset
-from lgan.data.graph_files import GRAPH_SUFFIXES, is_graph_file, read_graph_file
-from lgan.data.mirror import fetch
-from lgan.data.molecule_features import MoleculeFeatures
-from lgan.data.molecules import FOLDER
+from lgan.data.molecules.features import MoleculeFeatures
+from lgan.data.molecules.parallel import FOLDER
 from lgan.data.raw import RawGraphs
-from lgan.data.shards import Shards, is_shards
+from lgan.data.readers.graph_files import GRAPH_SUFFIXES, is_graph_file, read_graph_file
+from lgan.data.readers.mirror import fetch
+from lgan.data.readers.tables import is_table
+from lgan.data.readers.tu import read_tu
+from lgan.data.shards.folder import Shards, is_shards
 from lgan.data.synthetic import csl, motifs, random_regular, triangle_pairs
-from lgan.data.tables import is_table
-from lgan.data.tu import read_tu
 
 GENERATORS: dict[str, Callable[[int], RawGraphs]] = {
     "triangles": lambda seed: triangle_pairs(seed=seed),
@@ -217,7 +217,7 @@ def _by_name(name: str, how: _Reading) -> RawGraphs:
 
 
 def _table(source: Any, how: _Reading) -> RawGraphs:
-    from lgan.data.molecule_tables import read_molecule_table
+    from lgan.data.molecules.tables import read_molecule_table
 
     if isinstance(how.targets, Mapping) and how.targets:
         raise TypeError(
@@ -289,8 +289,8 @@ def _graphs(entries: list[Any], how: _Reading) -> RawGraphs:
     first = next((entry for entry in entries if entry is not None), None)
     package = type(first).__module__.split(".")[0]
     if first is None or isinstance(first, str) or package == "rdkit":
-        from lgan.data.molecule_graphs import molecule_graphs
-        from lgan.data.molecules import featurise_molecules
+        from lgan.data.molecules.graphs import molecule_graphs
+        from lgan.data.molecules.parallel import featurise_molecules
 
         if how.target_names:
             raise ValueError(
@@ -300,7 +300,7 @@ def _graphs(entries: list[Any], how: _Reading) -> RawGraphs:
         read = featurise_molecules(entries, how.molecules, progress=how.progress)
         return molecule_graphs(read, how.molecules, structures=entries)
     if hasattr(first, "adj"):
-        from lgan.data.networkx_graphs import from_networkx
+        from lgan.data.readers.networkx_graphs import from_networkx
 
         return from_networkx(
             entries,
@@ -313,7 +313,7 @@ def _graphs(entries: list[Any], how: _Reading) -> RawGraphs:
             progress=how.progress,
         )
     if package == "torch_geometric":
-        from lgan.data.pyg import from_pyg
+        from lgan.data.readers.pyg import from_pyg
 
         return from_pyg(
             entries,

@@ -1,7 +1,7 @@
 """Experiments by name: a model on a data set, with all settings resolved."""
 
 from lgan.experiment.reading import Reading
-from lgan.experiment.recipes import LARGER, LARGER_FROM, RECIPES, UNEVEN, UNLABELLED
+from lgan.experiment.recipes import LARGER, LARGER_FROM, RECIPES, UNEVEN, UNEVEN_FROM, UNLABELLED
 from lgan.experiment.run import (
     as_the_network_needs,
     factory,
@@ -20,6 +20,7 @@ __all__ = [
     "LARGER_FROM",
     "RECIPES",
     "UNEVEN",
+    "UNEVEN_FROM",
     "UNLABELLED",
     "ReadSource",
     "Reading",

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from lgan.data import Columns
-from lgan.data.molecule_tables import count_duplicates
+from lgan.data.molecules.tables import count_duplicates
 from lgan.data.raw import RawGraphs
-from lgan.data.tables import is_table, open_table
+from lgan.data.readers.tables import is_table, open_table
 from lgan.experiment.reading import Reading
 from lgan.experiment.settings import settings_for
 from lgan.experiment.source import ReadSource

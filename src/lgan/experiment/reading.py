@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from lgan.data import RawGraphs, load_raw
-from lgan.data.graph_files import is_graph_file
-from lgan.data.molecule_features import MoleculeFeatures
-from lgan.data.molecule_tables import choose_structures, choose_targets
+from lgan.data.molecules.features import MoleculeFeatures
+from lgan.data.molecules.tables import choose_structures, choose_targets
+from lgan.data.readers.graph_files import is_graph_file
+from lgan.data.readers.tables import is_table, open_table
 from lgan.data.sources import is_path
-from lgan.data.tables import is_table, open_table
 from lgan.task import Task
 
 # What says where a source is, or what its targets mean, and not how it is read.

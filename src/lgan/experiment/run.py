@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from lgan.data import RawGraphs, node_features
 from lgan.data.graph_features import AUTO, decided_by_width
-from lgan.data.sharded_union import Graphs
+from lgan.data.shards.union import Graphs
 from lgan.experiment.recipes import LARGER_FROM, UNEVEN_FROM
 from lgan.experiment.settings import Settings
 from lgan.graph import GraphUnion

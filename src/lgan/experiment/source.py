@@ -12,8 +12,8 @@ from lgan.data.encoder import STRUCTURAL
 from lgan.data.graph_features import source_columns
 from lgan.data.graph_keys import graph_keys
 from lgan.data.load import UnionOptions, cached_union, encoded, with_target
-from lgan.data.sharded_union import Graphs, ShardedUnion
-from lgan.data.shards import is_shards
+from lgan.data.shards.folder import is_shards
+from lgan.data.shards.union import Graphs, ShardedUnion
 from lgan.experiment.reading import Reading
 from lgan.experiment.run import checked_and_placed, network_spec, with_data_options
 from lgan.experiment.settings import Settings

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 
 from lgan.data import RawGraphs
-from lgan.data.molecule_graphs import graph_molecule
+from lgan.data.molecules.graphs import graph_molecule
 from lgan.explain import (
     FRAGMENTS,
     MOLECULES,

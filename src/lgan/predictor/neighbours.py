@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from lgan.data import RawGraphs
-from lgan.data.descriptors import BITS, morgan
+from lgan.data.molecules.descriptors import BITS, morgan
 from lgan.task import Task
 from lgan.train.training_molecules import TrainingMolecules, unpacked
 

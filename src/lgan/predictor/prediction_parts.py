@@ -8,8 +8,8 @@ from pathlib import Path
 
 from lgan.data import locked
 from lgan.data.cache import check_same, save_json
-from lgan.data.ray_tasks import on_ray
-from lgan.data.tables import BLOCK, Table, TableBlock, open_table
+from lgan.data.readers.tables import BLOCK, Table, TableBlock, open_table
+from lgan.data.shards.ray_tasks import on_ray
 from lgan.predictor.prediction_rows import PredictionRows
 from lgan.predictor.predictor import Predictor
 from lgan.train.tensor_file import checksum
@@ -50,7 +50,7 @@ def predict_in_parts(
 
     Args:
         predictor: The model.
-        source: The table, see :func:`lgan.data.tables.open_table`.
+        source: The table, see :func:`lgan.data.readers.tables.open_table`.
         folder: The folder; it may hold parts of this very table by this very model.
         parts: How many parts to make, or fewer where the rows do not suffice.
         smiles_column: The column that holds the molecules.

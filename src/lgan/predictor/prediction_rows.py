@@ -17,12 +17,20 @@ from torch import Tensor
 
 from lgan.catalogue import DATASETS
 from lgan.data import RawGraphs, replaced
-from lgan.data.descriptors import descriptors
-from lgan.data.molecule_features import MoleculeFeatures
-from lgan.data.molecule_graphs import molecule_graphs
-from lgan.data.molecule_tables import choose_structures, molecules_of_blocks
-from lgan.data.molecules import FOLDER
-from lgan.data.tables import BLOCK, Table, TableBlock, is_table, open_table, plain_cell, safe_cell
+from lgan.data.molecules.descriptors import descriptors
+from lgan.data.molecules.features import MoleculeFeatures
+from lgan.data.molecules.graphs import molecule_graphs
+from lgan.data.molecules.parallel import FOLDER
+from lgan.data.molecules.tables import choose_structures, molecules_of_blocks
+from lgan.data.readers.tables import (
+    BLOCK,
+    Table,
+    TableBlock,
+    is_table,
+    open_table,
+    plain_cell,
+    safe_cell,
+)
 from lgan.predictor.prediction_cells import (
     Row,
     near_cells,

@@ -6,7 +6,7 @@ from typing import Any
 from lgan.catalogue import DATASETS
 from lgan.data import Encoder, RawGraphs, load_raw
 from lgan.data.encoder import STRUCTURAL
-from lgan.data.molecule_features import MoleculeFeatures
+from lgan.data.molecules.features import MoleculeFeatures
 from lgan.data.sources import is_one_graph
 from lgan.explain.atoms import MOLECULES
 from lgan.explain.molecule import graphs_from_smiles

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from lgan.data.ray_tasks import ray_cluster
+from lgan.data.shards.ray_tasks import ray_cluster
 from lgan.sweep.evaluate import Batch, evaluate
 from lgan.sweep.trial import Outcome
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-from lgan.data.sharded_union import ShardedUnion
+from lgan.data.shards.union import ShardedUnion
 from lgan.graph import GraphBatch, GraphUnion
 from lgan.graph.device_union import Capacity, DeviceUnion
 

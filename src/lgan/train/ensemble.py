@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lgan.data.sharded_union import Graphs
+from lgan.data.shards.union import Graphs
 from lgan.data.splits import OUTSIDE
 from lgan.task import Metric, TargetScale
 from lgan.train.config import TrainConfig

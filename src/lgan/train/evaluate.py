@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from lgan import ops
-from lgan.data.sharded_union import Graphs, ShardedUnion
+from lgan.data.shards.union import Graphs, ShardedUnion
 from lgan.graph import GraphBatch
 from lgan.graph.device_union import DeviceUnion
 from lgan.ops import together

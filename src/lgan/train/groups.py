@@ -8,7 +8,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from lgan.data.sharded_union import Graphs
+from lgan.data.shards.union import Graphs
 from lgan.ops import together
 from lgan.train.batches import drawn_graphs
 from lgan.train.config import TrainConfig

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from lgan import ops
 from lgan._version import __version__
 from lgan.catalogue import DATASETS
-from lgan.data.sharded_union import Graphs, ShardedUnion
+from lgan.data.shards.union import Graphs, ShardedUnion
 from lgan.graph import GraphUnion
 from lgan.graph.device_union import DeviceUnion
 from lgan.nn.norm import BatchNorm

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from lgan.data.columns import Columns, column_names
 from lgan.data.raw import RawGraphs
-from lgan.data.tu_files import LAYOUT, TUFiles, open_tu
-from lgan.data.undirected import NOT_DIRECTED, kept_direction, undirected_columns
+from lgan.data.readers.tu_files import LAYOUT, TUFiles, open_tu
+from lgan.data.readers.undirected import NOT_DIRECTED, kept_direction, undirected_columns
 from lgan.task import Task
 
 CLASS = "class"  # what the column of graph labels is called
@@ -98,7 +98,7 @@ def _numbers(
     Messages say ``what`` a number must be, and ``of`` what there must be ``count`` lines; reading
     ends where there are more.
     """
-    from lgan.data.parse_numba import OK, parse_lines
+    from lgan.data.readers.parse_numba import OK, parse_lines
 
     blocks: list[NDArray[Any]] = []
     lines, blank = 0, False
@@ -127,7 +127,7 @@ def _numbers(
 
 
 def _complaint(status: int, text: bytes, what: str, columns: int) -> str:
-    from lgan.data.parse_numba import BLANK_LINE, EMPTY_COLUMN, WRONG_COUNT
+    from lgan.data.readers.parse_numba import BLANK_LINE, EMPTY_COLUMN, WRONG_COUNT
 
     shown = repr(text[:60].decode(errors="replace").strip())
     values = "value" if columns == 1 else "values"

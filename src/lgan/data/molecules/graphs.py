@@ -8,13 +8,13 @@ import torch
 from numpy.typing import NDArray
 
 from lgan.data.columns import Columns
-from lgan.data.featurise import Molecules, read_molecule
-from lgan.data.molecule_features import (
+from lgan.data.molecules.features import (
     ATOM_FEATURES,
     BOND_FEATURES,
     MoleculeFeatures,
     spelled_columns,
 )
+from lgan.data.molecules.featurise import Molecules, read_molecule
 from lgan.data.raw import RawGraphs
 
 
@@ -38,7 +38,7 @@ def molecule_graphs(
         structures: What every row holds, see `RawGraphs`.
 
     Example:
-        >>> from lgan.data.molecules import featurise_molecules
+        >>> from lgan.data.molecules.parallel import featurise_molecules
         >>> graphs = molecule_graphs(featurise_molecules(["CCO"]))
         >>> graphs.nodes.names[0], graphs.nodes.vocabularies[0], graphs.pairs.names[0]
         ('element', ('C', 'O'), 'order')

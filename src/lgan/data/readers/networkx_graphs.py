@@ -9,7 +9,7 @@ import torch
 
 from lgan.data.columns import Columns, unlike_most
 from lgan.data.raw import RawGraphs
-from lgan.data.undirected import (
+from lgan.data.readers.undirected import (
     NOT_DIRECTED,
     REDUCE,
     kept_direction,

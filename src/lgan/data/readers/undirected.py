@@ -45,7 +45,7 @@ def undirected_columns(
     Loops are dropped. Where the edges of a pair differ in their features, that is an error, or,
     with ``symmetrise``, the smallest category and the mean of the numbers are taken.
     """
-    from lgan.data.parse_numba import pair_edges
+    from lgan.data.readers.parse_numba import pair_edges
 
     dtype = np.int32 if len(ends) < 2**31 else np.int64
     pair_of: NDArray[Any] = np.empty(len(ends), dtype)

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from lgan._optional import require
-from lgan.data.featurise import Molecules
-from lgan.data.molecule_features import MoleculeFeatures
-from lgan.data.molecule_graphs import molecule_graphs
-from lgan.data.molecules import Progress, featurise_blocks, featurise_molecules
+from lgan.data.molecules.features import MoleculeFeatures
+from lgan.data.molecules.featurise import Molecules
+from lgan.data.molecules.graphs import molecule_graphs
+from lgan.data.molecules.parallel import Progress, featurise_blocks, featurise_molecules
 from lgan.data.raw import RawGraphs
-from lgan.data.sdf import MOLBLOCK, NAME
-from lgan.data.tables import SMILES_NAMES, TableBlock, open_table
+from lgan.data.readers.sdf import MOLBLOCK, NAME
+from lgan.data.readers.tables import SMILES_NAMES, TableBlock, open_table
 from lgan.task.cells import spelled
 
 

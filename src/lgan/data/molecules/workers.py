@@ -16,8 +16,8 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
-from lgan.data import featurise as script
-from lgan.data.featurise import READY, Molecules, featurise, joined
+from lgan.data.molecules import featurise as script
+from lgan.data.molecules.featurise import READY, Molecules, featurise, joined
 
 # For every process: so many that none waits while a block that is done is predicted.
 CHUNKS_AHEAD = 8

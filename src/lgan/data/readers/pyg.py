@@ -11,7 +11,7 @@ from torch import Tensor
 
 from lgan.data.columns import Columns, column_names, unlike_most
 from lgan.data.raw import RawGraphs
-from lgan.data.undirected import (
+from lgan.data.readers.undirected import (
     NOT_DIRECTED,
     REDUCE,
     kept_direction,

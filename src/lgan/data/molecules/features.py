@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lgan._optional import require
-from lgan.data.featurise import OTHER_CHIRALITY, VERSION
+from lgan.data.molecules.featurise import OTHER_CHIRALITY, VERSION
 
 # The features in the order of the columns that `featurise` gives.
 ATOM_FEATURES = {

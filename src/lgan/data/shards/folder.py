@@ -13,11 +13,11 @@ from torch import Tensor
 
 from lgan.data.encoder import Encoder
 from lgan.data.graph_features import AUTO, decided_features
-from lgan.data.molecule_features import MoleculeFeatures
-from lgan.data.molecule_graphs import molecule_graphs
-from lgan.data.molecules import featurise_molecules
+from lgan.data.molecules.features import MoleculeFeatures
+from lgan.data.molecules.graphs import molecule_graphs
+from lgan.data.molecules.parallel import featurise_molecules
 from lgan.data.raw import RawGraphs
-from lgan.data.shard_files import MANIFEST, ShardFile, as_prepared, remedy
+from lgan.data.shards.files import MANIFEST, ShardFile, as_prepared, remedy
 from lgan.graph import GraphUnion, concatenate
 from lgan.task import Task
 
@@ -201,7 +201,7 @@ class Shards:
 
 
 def _check_manifest(told: dict[str, Any]) -> None:
-    """Raise an error unless a manifest has the fields that `lgan.data.prepare` writes."""
+    """Raise an error unless a manifest has the fields that `lgan.data.shards.prepare` writes."""
     options, files, columns = told["options"], told["files"], told.get("columns", [])
     fits = {
         "name": isinstance(told["name"], str),

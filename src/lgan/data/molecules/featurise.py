@@ -1,7 +1,7 @@
 """Molecules as arrays of atoms and bonds: what a worker process runs.
 
 The file imports numpy and RDKit only, and nothing of this library, so that a worker that runs it
-as a script starts in a fraction of a second and stays small (see `lgan.data.workers`).
+as a script starts in a fraction of a second and stays small (see `lgan.data.molecules.workers`).
 """
 
 import os

@@ -18,7 +18,7 @@ from lgan.data.cache import load_tensors, save_tensors
 from lgan.data.column_encoder import ColumnEncoder
 from lgan.data.encoder import Encoder
 from lgan.data.graph_features import COMPUTED, GraphValues
-from lgan.data.molecule_features import (
+from lgan.data.molecules.features import (
     ATOM_FEATURES,
     BOND_FEATURES,
     MoleculeFeatures,

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 import torch
 from torch import Tensor
 
-from lgan.data.shards import Shards
+from lgan.data.shards.folder import Shards
 from lgan.graph import GraphBatch, GraphUnion
 from lgan.graph.segments import concat_ranges, lengths_to_ptr
 from lgan.task import Task

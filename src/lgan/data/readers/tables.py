@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from lgan._optional import require
-from lgan.data.sdf import read_sdf, scan_sdf
+from lgan.data.readers.sdf import read_sdf, scan_sdf
 
 FORMATS = {
     ".csv": "csv",

@@ -24,19 +24,19 @@ from lgan.data.graph_features import (
 )
 from lgan.data.graph_keys import graph_keys
 from lgan.data.load import COMPUTED_BY, with_target
-from lgan.data.molecule_features import MoleculeFeatures
-from lgan.data.molecule_graphs import molecule_graphs
-from lgan.data.molecule_tables import (
+from lgan.data.molecules.features import MoleculeFeatures
+from lgan.data.molecules.graphs import molecule_graphs
+from lgan.data.molecules.tables import (
     choose_structures,
     choose_targets,
     existing_column,
     molecules_of_blocks,
 )
 from lgan.data.raw import RawGraphs
-from lgan.data.ray_tasks import on_ray
-from lgan.data.shard_files import MANIFEST, ShardFile, as_prepared, column_encoders, save_shard
-from lgan.data.shards import FORMAT, Shards
-from lgan.data.tables import Table, TableBlock, open_table
+from lgan.data.readers.tables import Table, TableBlock, open_table
+from lgan.data.shards.files import MANIFEST, ShardFile, as_prepared, column_encoders, save_shard
+from lgan.data.shards.folder import FORMAT, Shards
+from lgan.data.shards.ray_tasks import on_ray
 from lgan.task import Task
 from lgan.task.cells import TargetColumn
 
@@ -71,7 +71,7 @@ def prepare_shards(
     read costs its row, whose reason is kept; rows without a target are left out.
 
     Args:
-        source: The table, see :func:`lgan.data.tables.open_table`.
+        source: The table, see :func:`lgan.data.readers.tables.open_table`.
         folder: The folder to fill; it may hold shards of this very source with these options.
         targets: Columns to predict; the only other one unless given, ``all`` for all of them.
         task: The kind of task, where the values would suggest another. Classes are those of all
@@ -369,7 +369,7 @@ def _finish(folder: Path, plan: dict[str, Any]) -> None:
 
 
 def _helper(folder: Path) -> "subprocess.Popen[bytes]":
-    command = "import sys, pathlib; from lgan.data.prepare import help_prepare; " \
+    command = "import sys, pathlib; from lgan.data.shards.prepare import help_prepare; " \
               "help_prepare(pathlib.Path(sys.argv[1]), int(sys.argv[2]))"  # fmt: skip
     path = os.pathsep.join(entry for entry in sys.path if entry)
     return subprocess.Popen(

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from lgan._optional import require
 from lgan.data.cache import cache_key, digest_of, load_tensors, locked, save_tensors
-from lgan.data.molecule_graphs import graph_molecule
+from lgan.data.molecules.graphs import graph_molecule
 from lgan.data.raw import RawGraphs
 
 RADIUS, BITS = 2, 1024

@@ -11,9 +11,9 @@ import torch
 
 from lgan._optional import require
 from lgan.data.cache import cache_key, digest_of, load_tensors, locked, save_tensors
-from lgan.data.featurise import VERSION, Molecules, joined
-from lgan.data.molecule_features import MoleculeFeatures
-from lgan.data.workers import featurised
+from lgan.data.molecules.features import MoleculeFeatures
+from lgan.data.molecules.featurise import VERSION, Molecules, joined
+from lgan.data.molecules.workers import featurised
 
 # Where molecules and their descriptors are kept, below the folder of all caches.
 FOLDER = "molecules"

@@ -1,0 +1,1 @@
+"""Files and Python objects of others, as `RawGraphs` or tables."""

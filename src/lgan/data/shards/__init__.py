@@ -1,0 +1,1 @@
+"""Tables of molecules of any size, as folders of shards."""
