@@ -117,7 +117,7 @@ class Encoder:
         )
         if not told:
             return encoder
-        read = encoder._as_read(raw) if "patterns" in told else raw
+        read = encoder._as_read(raw, told)
         return replace(encoder, graphs=GraphFeatures.fit(read, told, progress, cache))
 
     @property
@@ -314,12 +314,16 @@ class Encoder:
         """The features of whole graphs."""
         if self.graphs is None:
             return None
-        return self.graphs.encode(self._as_read(raw) if "patterns" in self.graphs.asked else raw)
+        return self.graphs.encode(self._as_read(raw, self.graphs.asked))
 
-    def _as_read(self, raw: RawGraphs) -> RawGraphs:
-        """The graphs with those labels alone that a network reads: patterns are of these."""
+    def _as_read(self, raw: RawGraphs, asked: Sequence[str]) -> RawGraphs:
+        """The graphs with those labels alone that a network reads, where patterns are asked for,
+        which are of these.
+        """
+        if "patterns" not in asked:
+            return raw
         nodes = self.nodes.labels(self._node_columns(raw), f"nodes of {raw.name}")
-        return replace(raw, nodes=nodes, pairs=self.pairs.labels(raw.pairs))
+        return replace(raw, nodes=nodes, pairs=self.pairs.labels(raw.pairs, f"edges of {raw.name}"))
 
     def _node_columns(self, raw: RawGraphs) -> Columns:
         """The columns of the nodes, with those that come from the graph itself."""

@@ -98,11 +98,11 @@ def with_data_options(settings: Settings, union: Graphs, *, graphs: int | None =
         graphs: How many of its graphs are trained on; all of them by default.
     """
     number = union.num_graphs if graphs is None else graphs
-    unlabelled = isinstance(union, GraphUnion) and union.only_degrees
+    unlabelled = union.only_degrees
     options = settings.options | (settings.unlabelled if unlabelled else {})
     if number >= LARGER_FROM and not unlabelled:
         options |= settings.larger
-    if not unlabelled and settings.uneven and _unevenness(union) >= UNEVEN_FROM:
+    if not unlabelled and settings.uneven and union.unevenness >= UNEVEN_FROM:
         options |= settings.uneven
     told = settings.graph_features
     if told == (AUTO,):
@@ -124,10 +124,6 @@ def with_data_options(settings: Settings, union: Graphs, *, graphs: int | None =
     # What a spec asks of shards, the number of features, is what it asks of a union.
     options = {**settings.options, **from_data(cast(GraphUnion, union), settings.options)}
     return replace(settings, options=options)
-
-
-def _unevenness(union: Graphs) -> float:
-    return union.unevenness if isinstance(union, GraphUnion) else 1.0  # shards hold molecules
 
 
 def run_network(

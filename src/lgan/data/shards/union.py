@@ -56,6 +56,8 @@ class ShardedUnion:
         self.num_edge_features = shards.encoder.num_edge_features
         self.num_graph_features = shards.encoder.num_graph_features
         self.edge_directed = False
+        # Molecules tell more than their degrees, and none has far more bonds than others.
+        self.only_degrees, self.unevenness = False, 1.0
         self.num_classes = shards.encoder.num_outputs
         self.num_graphs = shards.num_graphs
         self.device = torch.device("cpu")
