@@ -86,6 +86,7 @@ def test_json_brings_back_the_same_features():
      {"asked": ["morgan"], "scales": {}, "words": {}, "places": [1]},
      {"asked": ["patterns"], "scales": {}, "words": {}, "places": [2, 1]},
      {"asked": ["patterns"], "scales": {}, "words": {}, "places": [1024]},
+     {"asked": ["patterns"], "scales": {}, "words": {}, "places": [float("inf")]},
      {"asked": ["patterns"], "scales": {}, "words": {}, "places": [1, 1]}],
 )  # fmt: skip
 def test_other_json_is_refused(plain):

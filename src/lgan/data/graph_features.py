@@ -255,7 +255,7 @@ class GraphFeatures:
             places = made.places or ()
             right = right and [*places] == sorted({*places} & {*range(PLACES)})
             right = right and ("patterns" in made.asked or made.places is None)
-        except (TypeError, KeyError, ValueError, AttributeError):
+        except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
             right = False
         if not right:
             raise ValueError(
