@@ -36,7 +36,7 @@ SPLITS = {
     for name, (_, _, kinds) in SETS.items()
     for kind in kinds
 }
-TOLD = "lgan+morgan+rdkit2d"
+TOLD, ALONE = "lgan+morgan+rdkit2d", {"companion": "none"}
 # A model of the table of molecules and what is changed of it; `longer` multiplies the epochs.
 CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
     "default before": ("lgan+none", {}),
@@ -62,17 +62,18 @@ CHOICES: dict[str, tuple[str, dict[str, Any]]] = {
     "rings": ("lgan+none", {"pair_code": "rings"}),
     "edge states": ("lgan+edge-states", {}),
     "gine": ("gine", {}),
-    "fingerprints and descriptors, withheld": (TOLD, {}),
-    "fingerprints and descriptors, withheld, twice the epochs": (TOLD, {"longer": 2.0}),
-    "descriptors": ("lgan+rdkit2d", {}),
+    "fingerprints and descriptors, withheld": (TOLD, ALONE),
+    "fingerprints and descriptors, withheld, twice the epochs": (TOLD, {**ALONE, "longer": 2.0}),
+    "fingerprints and descriptors, a companion": (TOLD, {}),
+    "descriptors": ("lgan+rdkit2d", ALONE),
     "descriptors learned": ("lgan+learned", {}),
     "descriptors learned, as much": ("lgan+learned-1", {}),
     "a forest": ("rf", {}),
     "a forest, leaves of two": ("rf-tuned", {}),
     "a forest beside": ("lgan+rf-tuned", {"longer": 2.0}),
-    "fingerprints and descriptors": (TOLD, {}),
-    "fingerprints and descriptors, none dropped": (TOLD, {"graph_dropout": 0.0}),
-    "fingerprints and descriptors, dropout 0.2": (TOLD, {"dropout": 0.2}),
+    "fingerprints and descriptors": (TOLD, ALONE),
+    "fingerprints and descriptors, none dropped": (TOLD, {**ALONE, "graph_dropout": 0.0}),
+    "fingerprints and descriptors, dropout 0.2": (TOLD, {**ALONE, "dropout": 0.2}),
 }
 
 

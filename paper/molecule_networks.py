@@ -18,7 +18,7 @@ from lgan.data.graph_features import AUTO, decided_features
 from lgan.experiment import factory, network_spec, settings_for, with_data_options
 from lgan.graph import GraphUnion
 from lgan.nn import LGAN
-from lgan.train import OUTSIDE, predict, train_ensembles
+from lgan.train import OUTSIDE, train_ensembles
 from lgan.train.environment import choose_device, environment, peak_memory
 from lgan.train.folds import choose_groups
 from paper.attentive_fp import AttentiveNetwork
@@ -51,6 +51,7 @@ class Network(NamedTuple):
 
 NETWORKS = {
     "lgan": Network("lgan", told=(AUTO,)),
+    "lgan+alone": Network("lgan", {"companion": "none"}, told=(AUTO,)),
     "lgan+none": Network("lgan"),
     **{f"lgan+{kind}": Network("lgan", told=(kind,)) for kind in DESCRIPTORS},
     "lgan+morgan+rdkit2d": Network("lgan", told=DESCRIPTORS),
@@ -131,10 +132,8 @@ def networks(
         for part, ensemble in zip(parts, trained, strict=True):
             rows = (part == judged).nonzero()[:, 0]
             begin = time.perf_counter()
-            out = predict(ensemble.network, union, rows).cpu()
+            each.append(ensemble.answers(union, rows).numpy())
             ask.append(time.perf_counter() - begin)
-            answers = union.known_task.link(out.double(), ensemble.scale)
-            each.append(answers.view(members, len(rows), -1).numpy())
             said.append(each[-1].mean(0).tolist())
             epochs.append(ensemble.epoch)
     alone = said

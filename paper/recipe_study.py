@@ -164,11 +164,13 @@ CHOICES |= {f"recipe, {name}": {**CHOICES["recipe"], **change} for name, change 
 # Settings of the default as it is, all epochs, without and with what is told of whole graphs.
 WHOLE: dict[str, dict[str, Any]] = {
     "graphs alone": {"patience": 0, "graph_features": "none"},
-    "patterns and shape": {"patience": 0},
+    "patterns and shape": {"patience": 0, "companion": "none"},
 }
 # Whose patterns are those that so many graphs have; in the others they take all places.
 SHARED = {f"patterns of {least} or more graphs, shape": least for least in (1, 2, 3)}
 WHOLE |= dict.fromkeys(SHARED, WHOLE["patterns and shape"])
+SHARED["default"] = 2
+WHOLE["default"] = {"patience": 0}
 LABELLED = ("MUTAG", "PTC_MR", "Mutagenicity", "PROTEINS")
 MOLECULES = ("ESOL", "FreeSolv", "ClinTox")
 

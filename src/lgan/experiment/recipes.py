@@ -28,6 +28,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "dropout": 0.0,
         "graph_features": "auto",
         "graph_dropout": 0.5,
+        "companion": "kernel",
         "epochs": 0,
         "iterations": 0,
         "batch_size": 0,

@@ -204,6 +204,7 @@ def stored_model(
         members=trained.members,
         out_of_fold=OutOfFold(y[there], said[there], trained.fold[there], trained.held_out),
         molecules=molecules,
+        companion=trained.companion,
     )
 
 

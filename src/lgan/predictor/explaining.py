@@ -42,7 +42,8 @@ def explain_graphs(
     """Explanations of graphs that :meth:`Predictor.read` gave, nodes in their order there.
 
     A network that has learned to do without features of whole graphs is asked without them: no
-    edge carries these, and what they say would be missing from the scores.
+    edge carries these, and what they say would be missing from the scores. A companion, which reads
+    nothing else, is not asked at all.
 
     Args:
         predictor: The model.
@@ -58,7 +59,8 @@ def explain_graphs(
     check_explainable(predictor.checkpoint.model)
     network, said = graph_alone(predictor.network), None
     output: Any = None if target is None else explained_output_of(predictor, target)
-    if network is not predictor.network:
+    withheld = network is not predictor.network
+    if withheld or predictor.checkpoint.companion is not None:
         said = predictor.member_answers(raw).mean(0)
         if output is None and predictor.task.has_classes:
             output = said.argmax(1).tolist()
@@ -74,7 +76,7 @@ def explain_graphs(
     )
     if said is not None:
         rows = zip(found, said, strict=True)
-        found = [replace(each, prediction=row, withheld=True) for each, row in rows]
+        found = [replace(each, prediction=row, withheld=withheld) for each, row in rows]
     if not asked.get("features"):
         return found
     nodes, pairs = predictor.encoder.nodes.column_names, predictor.encoder.pairs.column_names

@@ -99,6 +99,9 @@ class Predictor:
             raise ValueError("its out-of-fold predictions are those of another model")
         if stored.molecules is not None and not are_of(stored.molecules, encoder.task):
             raise ValueError("what it keeps of molecules is of another model")
+        beside = stored.companion
+        if beside and not beside.fits(members, outputs, encoder.num_graph_features):
+            raise ValueError("its companion is that of another model")
         return Predictor(stored.restore(spec.build), stored, encoder, scale, stored.trained_on)
 
     @property
@@ -332,8 +335,13 @@ class Predictor:
         members = self.checkpoint.members
         if raw.num_graphs == 0:
             return torch.zeros(members, 0, self.task.num_outputs, dtype=torch.float64)
-        out = outputs_of(self.network, self.union(raw)).cpu().double()
-        return self.task.link(out, self.scale).view(members, raw.num_graphs, -1)
+        union = self.union(raw)
+        out = outputs_of(self.network, union).cpu().double()
+        said = self.task.link(out, self.scale).view(members, raw.num_graphs, -1)
+        beside = self.checkpoint.companion
+        if beside is None or union.graph_x is None:
+            return said
+        return beside.beside(said, union.graph_x, self.task)
 
     def seen(self, raw: RawGraphs) -> Tensor:
         """Whether every graph was among those the model was trained on ``[G]``."""

@@ -14,6 +14,7 @@ from lgan._version import __version__
 from lgan.catalogue import DATASETS
 from lgan.data.cache import load_tensors, save_tensors
 from lgan.task import TargetScale
+from lgan.train.companion import Companion
 from lgan.train.memory import outline
 from lgan.train.out_of_fold import OutOfFold
 from lgan.train.stack import stack
@@ -23,8 +24,12 @@ from lgan.train.training_molecules import TrainingMolecules
 # Format 2 has one model. Format 1, of lgan 0.1, had no encoder to read graphs with.
 OLDEST, FORMAT = 2, 3
 # Tensors beside the weights: what the targets were scaled by, which graphs were trained on, and
-# what was said of graphs by members that had not seen them; of molecules, what tells near ones.
-BESIDE = ("scale_mean", "scale_std", "trained_on", *OutOfFold.NAMES, *TrainingMolecules.NAMES)
+# what was said of graphs by members that had not seen them; of molecules, what tells near ones;
+# what answers beside the network.
+BESIDE = (
+    "scale_mean", "scale_std", "trained_on",
+    *OutOfFold.NAMES, *TrainingMolecules.NAMES, *Companion.NAMES,
+)  # fmt: skip
 NAMES = ("feature_names", "classes")
 REMEDY = "Give the file `model.safetensors` that `lgan train` wrote."
 
@@ -51,6 +56,7 @@ class Checkpoint:
         members: Models side by side that predict as one.
         out_of_fold: What members said of graphs that they had not seen.
         molecules: What is kept of the molecules it was trained on, where they were molecules.
+        companion: What answers beside the network, where something does.
     """
 
     model: str
@@ -70,6 +76,7 @@ class Checkpoint:
     members: int = 1
     out_of_fold: OutOfFold | None = None
     molecules: TrainingMolecules | None = None
+    companion: Companion | None = None
 
     def save(self, path: Path | str) -> None:
         """Write the checkpoint, whole or not at all."""
@@ -78,7 +85,7 @@ class Checkpoint:
         beside = {"trained_on": self.trained_on}
         if self.target_scale is not None:
             beside |= {"scale_mean": self.target_scale.mean, "scale_std": self.target_scale.std}
-        for part in (self.out_of_fold, self.molecules):
+        for part in (self.out_of_fold, self.molecules, self.companion):
             beside |= {} if part is None else part.tensors()
         state |= {f"about.{name}": tensor for name, tensor in beside.items()}
         metadata = {"lgan": json.dumps(header), "checksum": checksum(state)}
@@ -185,7 +192,9 @@ class Checkpoint:
 
     def describe(self) -> dict[str, Any]:
         """Everything but the weights and other tensors."""
-        tensors = ("state", "target_scale", "trained_on", "out_of_fold", "molecules")
+        tensors = (
+            "state", "target_scale", "trained_on", "out_of_fold", "molecules", "companion",
+        )  # fmt: skip
         return {key: value for key, value in self.__dict__.items() if key not in tensors}
 
     def _unfit(self, difference: str) -> ValueError:
@@ -226,10 +235,12 @@ def _beside(tensors: dict[str, Tensor]) -> dict[str, Any]:
         raise ValueError("`about.trained_on` must be a list of whole numbers")
     said = {name: tensors[name] for name in OutOfFold.NAMES if name in tensors}
     near = {name: tensors[name] for name in TrainingMolecules.NAMES if name in tensors}
+    other = {name: tensors[name] for name in Companion.NAMES if name in tensors}
     beside = {
         "trained_on": keys,
         "out_of_fold": OutOfFold.from_tensors(said) if said else None,
         "molecules": TrainingMolecules.from_tensors(near) if near else None,
+        "companion": Companion.from_tensors(other) if other else None,
     }
     mean, std = tensors.get("scale_mean"), tensors.get("scale_std")
     if mean is None or std is None:

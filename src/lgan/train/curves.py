@@ -13,7 +13,7 @@ from lgan.train.objective import Objective
 from lgan.train.selection import best_epochs, has_stopped, mean_over_models
 
 # What is measured of every model.
-BY_MODEL = ("loss", "test", "validation")
+BY_MODEL = ("loss", "test", "validation", "agreement")
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,8 @@ class Curves:
         loss: Mean training loss.
         test: The metric on the test graphs.
         validation: The metric on the inner hold-out; 0 where there is none.
+        agreement: What the share of companions comes from, on the inner hold-out ``[K, E, 2]``,
+            see :func:`lgan.train.companion.agreement`; 0 where there are none.
         seconds: Time of every epoch ``[E]``, evaluation included.
         metric: What was measured.
         selected: Predictions for the test graphs at the epoch that is best so far.
@@ -130,6 +132,7 @@ class Curves:
     loss: Tensor
     test: Tensor
     validation: Tensor
+    agreement: Tensor
     seconds: Tensor
     metric: Metric
     selected: SelectedPredictions
@@ -145,6 +148,7 @@ class Curves:
             loss=loss,
             test=values,
             validation=values.clone(),
+            agreement=values.new_zeros(*values.shape, 2),
             seconds=seconds,
             metric=objective.metric,
             selected=SelectedPredictions(jobs, outputs),

@@ -13,10 +13,11 @@ from torch import Tensor, nn
 from lgan.data.shards.union import Graphs
 from lgan.data.splits import OUTSIDE
 from lgan.task import Metric, TargetScale
+from lgan.train.companion import Companion, agreement, described, features_of_graphs, shared
 from lgan.train.config import TrainConfig
 from lgan.train.curves import Curves
 from lgan.train.environment import environment, peak_memory
-from lgan.train.evaluate import HeldOut
+from lgan.train.evaluate import HeldOut, predict
 from lgan.train.folds import choose_groups
 from lgan.train.groups import how_many_at_once, state_file, train_in_groups
 from lgan.train.jobs import Job, Variant, held_out_job, model_seed
@@ -42,8 +43,9 @@ class TrainedEnsemble:
         fold: The fold of every graph ``[G]``; -1 for one that all members trained on,
             :data:`OUTSIDE` for one that none did.
         held_out: The fold that each member holds out ``[K]``.
-        member_predictions: What each member says of the graphs it held out ``[K, G, O]``; NaN for
-            those it was trained on.
+        companion: What answers beside the members, where something does.
+        member_predictions: What each member says of the graphs it held out ``[K, G, O]``, its
+            companion beside it; NaN for those it was trained on.
         scale: Mean and deviation of numeric targets in the training part of each member
             ``[K, T]``: its outputs are in these units.
         fold_scores: The metric of the out-of-fold predictions in every fold that was held out;
@@ -58,6 +60,7 @@ class TrainedEnsemble:
     epoch: int
     fold: Tensor
     held_out: Tensor
+    companion: Companion | None
     member_predictions: Tensor
     scale: TargetScale | None
     fold_scores: tuple[float, ...]
@@ -77,6 +80,17 @@ class TrainedEnsemble:
         where none did.
         """
         return self.member_predictions.nanmean(0)
+
+    def answers(self, union: Graphs, graphs: Tensor) -> Tensor:
+        """What each member says of some graphs of a data set ``[K, n, O]``, its companion beside
+        it.
+        """
+        out = predict(self.network, union, graphs).cpu().double()
+        said = union.known_task.link(out, self.scale).view(self.members, len(graphs), -1)
+        if self.companion is None:
+            return said
+        told = features_of_graphs(union, graphs).cpu()
+        return self.companion.beside(said, told, union.known_task)
 
     @property
     def score(self) -> float:
@@ -164,7 +178,7 @@ def train_ensemble(
         loss=torch.cat([part.loss for part in curves]),
         seconds=torch.cat([part.seconds for part in curves]),
     )
-    return _ensemble(join(stacks), whole, union, jobs, fold, config, place)
+    return _ensemble(join(stacks), whole, union, jobs, fold, config, place, graph_weight)
 
 
 def train_ensembles(
@@ -236,6 +250,7 @@ def _ensemble(
     fold: Tensor,
     config: TrainConfig,
     place: torch.device,
+    graph_weight: Tensor | None = None,
 ) -> TrainedEnsemble:
     """Trained members with what they say of the graphs that they held out."""
     measured, test = curves.metric, curves.test
@@ -244,6 +259,20 @@ def _ensemble(
         union.known_task, measured, union.y, torch.stack([job.train for job in jobs])
     )
     said = _held_out_predictions(network, union, jobs, objective, place)
+    companion = None
+    if (known := described(union, config, fold != OUTSIDE)) is not None:
+        tests = [job.test for job in jobs]
+        companion = known.fit(objective, [job.train for job in jobs], tests, graph_weight)
+        other = [
+            known.answers(companion, graphs, objective.task)[k] for k, graphs in enumerate(tests)
+        ]
+        agreed = [
+            agreement(objective, k, graphs, said[k, graphs], other[k])
+            for k, graphs in enumerate(tests)
+        ]
+        companion = shared(companion, torch.stack(agreed).sum(0)).to("cpu")
+        for k, graphs in enumerate(tests):
+            said[k, graphs] = said[k, graphs].lerp(other[k].to(said), companion.share)
     oof, y = said.nanmean(0), union.y.cpu()
     info = {
         "metric": measured.name,
@@ -253,11 +282,14 @@ def _ensemble(
         "environment": environment(place),
         "peak_memory": peak_memory(place),
     }
+    if companion is not None:
+        info["companion"] = round(companion.share, 4)
     return TrainedEnsemble(
         network=network,
         epoch=best_epoch(test, higher=measured.higher_is_better, window=config.window) + 1,
         fold=fold,
         held_out=held_out,
+        companion=companion,
         member_predictions=said,
         scale=objective.scale,
         fold_scores=tuple(_score(measured, y, oof, fold == k) for k in held_out.unique().tolist()),

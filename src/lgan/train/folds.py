@@ -13,12 +13,14 @@ from lgan.data.shards.union import Graphs
 from lgan.data.splits import check_folds, drawn_folds
 from lgan.graph import GraphUnion
 from lgan.task import Metric
+from lgan.train.companion import described, share_of
 from lgan.train.config import TrainConfig
 from lgan.train.curves import BY_MODEL, BagSums, Curves, stop_choices
 from lgan.train.environment import environment, peak_memory
 from lgan.train.groups import how_many_at_once, state_file, train_in_groups
 from lgan.train.jobs import Job, Variant, held_out_job
-from lgan.train.loop import OnEpoch, train_together
+from lgan.train.loop import OnEpoch, default_metric, train_together
+from lgan.train.objective import Objective
 from lgan.train.result import CVResult
 from lgan.train.run_lock import run_lock
 from lgan.train.selection import mean_over_models, stop_epoch
@@ -57,7 +59,8 @@ def cross_validate(
             default settings of the registered data sets were searched on these very folds.)
         bagged: Train a model for every fold and every other fold as its inner hold-out, or for so
             many of these, in the same program, for the rule ``bagged``: the models of a fold choose
-            one epoch together and average their predictions. Those of ``fair`` are among them.
+            one epoch together and average their predictions, their companions beside them where
+            the settings have these. Those of ``fair`` are among them.
         captured: Use CUDA graphs on a GPU; the model must not synchronise.
         rows: Rows of the largest activations of every graph ``[G]``; by default its nodes.
         device: Where to train; by default where the data set is.
@@ -144,6 +147,7 @@ def cross_validate_variants(
     patient = [replace(v, config=replace(v.config, patience=0)) for v in variants]
 
     each = len(jobs) // len(variants)
+    beside = _Beside.of(union, jobs[:each], config) if bagged else None
 
     def train(group: range, resume: bool) -> Curves:
         own, whole = [jobs[k] for k in group], len(group) == len(jobs)
@@ -158,6 +162,7 @@ def cross_validate_variants(
             own,
             groups=fold,
             metric=metric,
+            companions=None if beside is None else [beside.inner[k % each] for k in group],
             captured=captured,
             device=device,
             state=state_file(output, group),
@@ -185,7 +190,7 @@ def cross_validate_variants(
         }
         result = _result(union, jobs, mine, number, measured, variant, info)
         if bagged:
-            result = _with_bags(result, union, jobs, mine, members, measured)
+            result = _with_bags(result, union, jobs, mine, members, measured, beside)
         results.append(replace(result, pooled=_pooled(result, union, measured.curves.metric)))
     return results
 
@@ -252,6 +257,40 @@ def _inner_jobs(fold: Tensor, strata: Tensor, members: int, seed: int, variant: 
                     f"got only {classes} in fold {k + 1} of {number}. Use stratified folds."
                 )
     return jobs
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """What companions of the members of every bag say.
+
+    Attributes:
+        inner: Of the inner hold-out of every model ``[n, O]``, no rows where it has none.
+        test: Of the test graphs of every bag, their mean ``[n, O]``.
+    """
+
+    inner: list[Tensor]
+    test: list[Tensor]
+
+    @staticmethod
+    def of(union: GraphUnion, jobs: Sequence[Job], config: TrainConfig) -> "_Beside | None":
+        """The companions of the jobs of a variant; ``None`` where it has none."""
+        task, test = union.known_task, []
+        inner = [torch.empty(0, task.num_outputs)] * len(jobs)
+        metric = task.metric(default_metric(union))
+        for bag in sorted({job.bag for job in jobs if job.bag >= 0}):
+            members = [k for k, job in enumerate(jobs) if job.bag == bag]
+            own = [jobs[k] for k in members]
+            inside = torch.ones(union.num_graphs, dtype=torch.bool)
+            known = described(union, config, inside.index_fill(0, own[0].test, False))
+            if known is None:
+                return None
+            seen, held_out = [job.train for job in own], [job.validation for job in own]
+            objective = Objective.of(task, metric, union.y, torch.stack(seen))
+            companion = known.fit(objective, seen, held_out)
+            for place, k in enumerate(members):
+                inner[k] = known.answers(companion, held_out[place], task)[place]
+            test.append(known.answers(companion, own[0].test, task).mean(0))
+        return _Beside(inner, test)
 
 
 @dataclass(frozen=True)
@@ -357,17 +396,24 @@ def _with_bags(
     mine: range,
     members: int,
     measured: _Measured,
+    beside: _Beside | None,
 ) -> CVResult:
-    """The result with the averaged predictions of the members of every fold."""
+    """The result with the averaged predictions of the members of every fold, their companions
+    beside them where they have some.
+    """
     y, number, epochs = union.y.cpu(), len(result.fold_sizes), result.seconds.numel()
     test = torch.zeros(number, epochs, dtype=torch.float64)
-    validation, means = test.clone(), []
+    validation, means, shares = test.clone(), [], []
     for k in range(number):
         inner = list(mine[number + k * members :][:members])
         validation[k] = mean_over_models(measured.curves.validation[inner])
         job = jobs[inner[0]]
         sums = [found for bags in measured.bags if (found := bags.of(job.variant, k)) is not None]
-        means.append((torch.stack(sums).sum(0)[:epochs] / members).to(torch.get_default_dtype()))
+        mean = torch.stack(sums).sum(0)[:epochs] / members  # [E, n, O]
+        if beside is not None:
+            shares.append(share_of(measured.curves.agreement[inner].sum(0)))
+            mean = mean.lerp(beside.test[k].to(mean), shares[k][:, None, None])
+        means.append(mean.to(torch.get_default_dtype()))
         truth = y[job.test].numpy()
         scores = [measured.curves.metric(truth, mean.numpy()) for mean in means[k]]
         test[k] = torch.tensor(scores, dtype=torch.float64)
@@ -375,4 +421,9 @@ def _with_bags(
     rows = means[0].new_full((union.num_graphs, means[0].size(-1)), torch.nan)
     for k, epoch in enumerate(result.selected("bagged").epochs):
         rows[jobs[mine[k]].test] = means[k][epoch - 1]
-    return replace(result, predictions={**result.predictions, "bagged": rows})
+    result = replace(result, predictions={**result.predictions, "bagged": rows})
+    if not shares:
+        return result
+    chosen = result.selected("bagged").epochs
+    told = [round(float(own[epoch - 1]), 4) for own, epoch in zip(shares, chosen, strict=True)]
+    return replace(result, info={**result.info, "companion": told})

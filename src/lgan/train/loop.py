@@ -24,6 +24,7 @@ from lgan.train.adam import StackedAdam
 from lgan.train.average import RunningMean
 from lgan.train.batches import epoch_batches
 from lgan.train.captured import CapturedSteps, CapturedWindows
+from lgan.train.companion import agreement
 from lgan.train.config import TrainConfig
 from lgan.train.curves import Curves, stop_choices
 from lgan.train.evaluate import HeldOut
@@ -47,6 +48,7 @@ def train_together(
     groups: Tensor,
     metric: str | None = None,
     graph_weight: Tensor | None = None,
+    companions: Sequence[Tensor] | None = None,
     captured: bool = True,
     device: torch.device | None = None,
     state: Path | None = None,
@@ -70,6 +72,8 @@ def train_together(
             classes have no names or the data set is a registered one, or that of the task.
         graph_weight: What the loss of every graph is multiplied by ``[G]``; batch statistics and
             metrics count every graph alike. 1 unless given.
+        companions: What the companion of every model says of its inner hold-out, no rows where it
+            has none; how that agrees with the model is measured after every epoch.
         captured: Use CUDA graphs on a GPU; the model must not synchronise.
         device: Where to train; by default where the data set is. A data set that is elsewhere
             stays there, and its batches are moved one by one.
@@ -171,7 +175,7 @@ def train_together(
             mean.update(epoch)
             curves.loss[:, epoch] = loss.cpu()
             with mean.in_place():
-                said = _measure(curves, epoch, jobs, objective, tested.outputs(model))
+                said = _measure(curves, epoch, jobs, objective, tested.outputs(model), companions)
                 curves.take(epoch, said, config)
                 if best is not None:
                     best.take(curves.selected.epoch == epoch)
@@ -237,7 +241,12 @@ def default_metric(union: Graphs) -> str:
 
 
 def _measure(
-    curves: Curves, epoch: int, jobs: Sequence[Job], objective: Objective, outputs: list[Tensor]
+    curves: Curves,
+    epoch: int,
+    jobs: Sequence[Job],
+    objective: Objective,
+    outputs: list[Tensor],
+    companions: Sequence[Tensor] | None,
 ) -> list[Tensor]:
     """Take the metrics of held-out graphs after an epoch into the curves; gives what is said of
     the test graphs.
@@ -248,6 +257,9 @@ def _measure(
         curves.test[k, epoch] = objective.score(job.test, test)
         if job.validation.numel():
             curves.validation[k, epoch] = objective.score(job.validation, validation)
+        if companions is not None and len(companions[k]):
+            found = agreement(objective, k, job.validation, validation, companions[k])
+            curves.agreement[k, epoch] = found
         if not bool(outputs[k].isfinite().all()):
             curves.loss[k, epoch] = torch.nan
         predictions.append(test)
