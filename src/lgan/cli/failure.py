@@ -41,6 +41,11 @@ def _failure(error: Exception, *, debug: bool) -> str:
     if isinstance(error, MemoryError) or "allocate memory" in text or "out of memory" in text:
         first = text.partition("\n")[0]
         return f"There is not enough memory. Choose a smaller model, batch or data set. {first}"
+    if "gloo" in text and "pair.cc" in text:
+        return (
+            "Another process of this training was lost, or its machine cannot be reached. "
+            "torchrun's `--max-restarts` starts all of them anew; `--resume` does so by hand."
+        )
     if isinstance(error, EXPECTED):
         return text
     how = "" if debug else " Add `--debug` to see where, and report what it shows."

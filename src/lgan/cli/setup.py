@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from lgan.cli.options import bad_usage
-from lgan.cli.screen import activity, console, log, note, reading_progress
+from lgan.cli.screen import activity, note, reading_progress
 
 # The library is read by the functions that use it: a mistyped option needs no torch.
 if TYPE_CHECKING:
@@ -254,18 +254,6 @@ def check_fold_count(folds: int | None, *, fair: str | None) -> None:
     """Refuse fewer than three folds where ``fair`` names the option that holds out a second one."""
     if fair is not None and folds is not None and folds < 3:
         raise typer.BadParameter(f"`{fair}` needs `--folds` of 3 or more, got {folds}.")
-
-
-@contextmanager
-def joined_processes() -> Iterator[bool]:
-    """Train together with the processes that torchrun started; only the one that writes files,
-    which is told so, speaks.
-    """
-    from lgan.train.processes import joined
-
-    with joined() as leader:
-        console.quiet = log.quiet = not leader
-        yield leader
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """`lgan train` and `lgan cv`."""
 
-import os
 import sys
 from contextlib import nullcontext
 from dataclasses import replace
@@ -13,6 +12,13 @@ import typer
 from lgan.catalogue import DATASETS, shown
 from lgan.cli import options
 from lgan.cli.groups import NetworkOptions, SourceOptions, grouped
+from lgan.cli.joined import (
+    all_or_none,
+    check_same_data,
+    check_same_state,
+    joined_processes,
+    restarted,
+)
 from lgan.cli.ray_training import train_on_ray, without_ray
 from lgan.cli.screen import console, epoch_progress, note, print_json, reading_progress, table
 from lgan.cli.setup import (
@@ -22,7 +28,6 @@ from lgan.cli.setup import (
     choose_split,
     compile_loops,
     drawn_folds,
-    joined_processes,
     metric_name,
     output_folder,
     read_source,
@@ -194,43 +199,50 @@ def train(
       lgan train PROTEINS --members 1 --recipe paper --output runs/proteins
       torchrun --nproc-per-node 8 -m lgan train shards --output runs/large
     """
-    data.check(source)
-    how = choose_split(split, None, folds)
-    place = choose_device(device)
-    name = Path(source).name
-    network = replace(network, recipe=network.recipe or "default")
-    settings = network.settings(model, name, seed=seed)
-    reading = data.reading(seed=seed, columns=how.columns)
-    # torchrun started this process in place of one that was lost.
-    resume = resume or int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
-    folder = output_folder(output, f"{name}-{model}-train", resume=resume, overwrite=overwrite)
-    if ray is not None:
-        if overwrite:
-            raise typer.BadParameter("`--ray` goes on where it stopped: remove the output first.")
-        words = without_ray(sys.argv[1:])
-        gpus = place.type == "cuda"
-        train_on_ray(words, ray, workers=workers or 1, gpus=gpus, output=folder)
-        return
-    if workers is not None:
-        raise typer.BadParameter("`--workers` is for `--ray`; on one machine use torchrun.")
-
-    from lgan.experiment import (
-        as_the_network_needs,
-        factory,
-        network_spec,
-        stored_model,
-        with_data_options,
-    )
-    from lgan.experiment.training_report import estimate_words
-    from lgan.train import train_ensemble
-
-    network_spec(model)  # a kernel is refused before its data are read
     with joined_processes() as leader:
-        found = read_source(settings, source, reading, device=place, window=window)
-        union = found.union
-        metric_name(union, metric)
-        usual = 10 if members == 1 else max(5, members)
-        fold = checked_folds(how, found, folds, seed, usual=usual, parts=True)
+        resume = resume or restarted()
+        with all_or_none():
+            data.check(source)
+            how = choose_split(split, None, folds)
+            place = choose_device(device)
+            name = Path(source).name
+            network = replace(network, recipe=network.recipe or "default")
+            settings = network.settings(model, name, seed=seed)
+            reading = data.reading(seed=seed, columns=how.columns)
+            folder = output_folder(
+                output, f"{name}-{model}-train", resume=resume, overwrite=overwrite
+            )
+            if ray is not None:
+                if overwrite:
+                    raise typer.BadParameter(
+                        "`--ray` goes on where it stopped: remove the output first."
+                    )
+                words = without_ray(sys.argv[1:])
+                gpus = place.type == "cuda"
+                train_on_ray(words, ray, workers=workers or 1, gpus=gpus, output=folder)
+                return
+            if workers is not None:
+                raise typer.BadParameter("`--workers` is for `--ray`; on one machine use torchrun.")
+
+            from lgan.experiment import (
+                as_the_network_needs,
+                factory,
+                network_spec,
+                stored_model,
+                with_data_options,
+            )
+            from lgan.experiment.training_report import estimate_words
+            from lgan.train import train_ensemble
+
+            network_spec(model)  # a kernel is refused before its data are read
+            found = read_source(settings, source, reading, device=place, window=window)
+            union = found.union
+            metric_name(union, metric)
+            usual = 10 if members == 1 else max(5, members)
+            fold = checked_folds(how, found, folds, seed, usual=usual, parts=True)
+        check_same_data(union, fold)
+        if resume:
+            check_same_state(folder)
         settings = with_data_options(settings, union)
         path = folder / "model.safetensors"
         made = int(fold.max()) + 1

@@ -7,12 +7,13 @@ of all processes. Alone, all of this is nothing.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 from torch import distributed as processes
 
+T = TypeVar("T")
 _sharing: ContextVar[bool] = ContextVar("lgan_sharing", default=False)
 
 
@@ -93,6 +94,15 @@ def least(number: int) -> int:
     found = torch.tensor(number)
     processes.all_reduce(found, processes.ReduceOp.MIN)
     return int(found)
+
+
+def gathered(thing: T) -> list[T]:
+    """What every process gives, a small thing that can be pickled, by their numbers."""
+    if workers() == 1:
+        return [thing]
+    found: list[Any] = [None] * workers()
+    processes.all_gather_object(found, thing)
+    return found
 
 
 class _Total(torch.autograd.Function):
