@@ -19,12 +19,13 @@ from lgan.task import Task
 from lgan.train.config import TrainConfig
 from lgan.train.objective import Objective
 
-# Graphs that others are compared with, at most, and those from which on there is no companion.
-LANDMARKS, MOST_GRAPHS = 1024, 100_000
+# Graphs that others are compared with, of many one in so many, and those at most; graphs from which
+# on there is no companion.
+LANDMARKS, ONE_IN, MOST_LANDMARKS, MOST_GRAPHS = 1024, 8, 4096, 100_000
 # Of these ridge penalties the one is taken with the least error on graphs that were held out.
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0)
-# Out-of-fold answers are those of single members, whose mean is better; companions hardly differ.
-TRUST = 0.7
+# Out-of-fold answers are those of single members, whose mean is better, of graphs like the others.
+TRUST = 0.5
 # Added to what the similarity of a landmark to itself is, as others may be its equals.
 JITTER = 1e-6
 # The least probability, before they are made to add up to 1.
@@ -76,7 +77,7 @@ class Companion:
     def tensors(self) -> dict[str, Tensor]:
         """The fields by the names they have in a file."""
         share = torch.tensor([self.share], dtype=torch.float64)
-        fields = (self.landmarks.cpu(), self.weights.cpu(), self.mean.cpu(), share)
+        fields = (self.landmarks.half().cpu(), self.weights.cpu(), self.mean.cpu(), share)
         return dict(zip(self.NAMES, fields, strict=True))
 
     @staticmethod
@@ -89,14 +90,14 @@ class Companion:
             (landmarks.dim(), weights.dim(), mean.dim(), share.shape) == (2, 3, 2, (1,))
             and (len(landmarks), len(weights)) == (weights.size(1), len(mean))
             and weights.size(2) == mean.size(1)
-            and landmarks.dtype == torch.float32
+            and landmarks.dtype == torch.float16
             and weights.dtype == mean.dtype == share.dtype == torch.float64
             and all(bool(t.isfinite().all()) for t in (landmarks, weights, mean))
             and bool((share >= 0) & (share <= 1))
         )
         if not fits:
             raise ValueError("its companion does not fit together")
-        return Companion(landmarks, weights, mean, float(share))
+        return Companion(landmarks.float(), weights, mean, float(share))
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +121,8 @@ class Described:
         """
         those = inside.nonzero()[:, 0]
         drawn = torch.randperm(len(those), generator=torch.Generator().manual_seed(0))
-        landmarks = graph_x[those[drawn[:LANDMARKS].sort().values].to(graph_x.device)]
+        some = drawn[: min(max(LANDMARKS, len(those) // ONE_IN), MOST_LANDMARKS)].sort().values
+        landmarks = graph_x[those[some].to(graph_x.device)].half().float()  # as a file keeps them
         among = similarities(landmarks, landmarks)
         among.diagonal().add_(JITTER)
         return Described(landmarks, similarities(graph_x, landmarks), torch.linalg.cholesky(among))
@@ -148,19 +150,21 @@ class Described:
         eye = torch.eye(rows.size(1), dtype=rows.dtype, device=place)
         mean = truth.new_zeros(len(seen), truth.size(1))
         found = truth.new_zeros(len(PENALTIES), len(seen), rows.size(1), truth.size(1))
+        members = torch.stack(list(seen)).to(place)
         for columns, there in _alike(truth):
-            for k, own in enumerate(seen):
-                used = own.to(place) & there
-                if not bool(used.any()):
+            pooled = members.any(0) & there
+            every = _Sums.over(rows, truth[:, columns], weight, pooled)
+            for k, own in enumerate(members):
+                # Members see most of what all of them see: what they do not is sooner added up.
+                sums = every - _Sums.over(rows, truth[:, columns], weight, pooled & ~own)
+                if sums.graphs == 0:
                     continue
-                each, wanted = rows[used], truth[used][:, columns]
-                w = weight[used] / weight[used].mean()
-                mean[k, columns] = (w[:, None] * wanted).mean(0)
-                weighed = (w[:, None] * each).T
-                gram, right = weighed @ each, weighed @ (wanted - mean[k, columns])
+                mean[k, columns] = sums.wanted / sums.weight
+                right = sums.right - sums.rows[:, None] * mean[k, columns]
+                unit = sums.weight / sums.graphs
                 for penalty, into in zip(PENALTIES, found[:, k], strict=True):
-                    ridge = torch.linalg.cholesky(gram + penalty * eye)
-                    into[:, columns] = torch.cholesky_solve(right, ridge)
+                    ridge = torch.linalg.cholesky(sums.gram / unit + penalty * eye)
+                    into[:, columns] = torch.cholesky_solve(right / unit, ridge)
         error = truth.new_zeros(len(PENALTIES))
         for k, graphs in enumerate(held_out):
             graphs = graphs.to(place)
@@ -169,12 +173,41 @@ class Described:
             error += (weight[graphs][:, None] * off.square()).nansum((1, 2))
         best = found[int(error.argmin())]
         weights = torch.linalg.solve_triangular(self.factor.T, best, upper=True)
-        return Companion(self.landmarks.float(), weights, mean, 1.0)
+        return Companion(self.landmarks, weights, mean, 1.0)
 
     def answers(self, companion: Companion, graphs: Tensor, task: Task) -> Tensor:
         """What the companions say of some of the graphs ``[K, n, O]``, on the host."""
         near = self.near[graphs.to(self.near.device)]
         return in_range(near @ companion.weights + companion.mean[:, None], task).cpu()
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """What a ridge regression is made from, summed over graphs."""
+
+    gram: Tensor
+    right: Tensor
+    rows: Tensor
+    wanted: Tensor
+    weight: Tensor
+    graphs: int
+
+    @staticmethod
+    def over(rows: Tensor, truth: Tensor, weight: Tensor, used: Tensor) -> "_Sums":
+        """The sums over the graphs that are used ``[G]``."""
+        each, wanted, own = rows[used], truth[used], weight[used]
+        weighed = (own[:, None] * each).T
+        return _Sums(
+            weighed @ each, weighed @ wanted, weighed.sum(1), own @ wanted, own.sum(),
+            int((own > 0).sum()),
+        )  # fmt: skip
+
+    def __sub__(self, other: "_Sums") -> "_Sums":
+        """The sums over the graphs that are not among the others."""
+        return _Sums(
+            self.gram - other.gram, self.right - other.right, self.rows - other.rows,
+            self.wanted - other.wanted, self.weight - other.weight, self.graphs - other.graphs,
+        )  # fmt: skip
 
 
 def described(union: Graphs, config: TrainConfig, inside: Tensor) -> Described | None:
