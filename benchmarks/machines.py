@@ -31,7 +31,7 @@ from lgan.data.cache import save_record
 from lgan.train.environment import environment
 
 ROWS = 200
-ENDS_IN = 180  # seconds that a run is given
+ENDS_IN = 120  # seconds that a run is given
 TRAIN = split(
     "-m lgan train table.csv --members 2 --hidden 8 --layers 1 --epochs 60 --iterations 20 "
     "--no-report"
@@ -48,7 +48,7 @@ class Hosts:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.names = folder, [f"lgan{os.getpid()}-{i}" for i in range(3)]
-        lines = (f"{SMILES[i % len(SMILES)]}{'C' * (i % 7)},{i % 2}" for i in range(ROWS))
+        lines = [f"{SMILES[i % len(SMILES)]}{'C' * (i % 7)},{i % 2}" for i in range(ROWS)]
         for host in ("1", "2"):
             (folder / host).mkdir()
             (folder / host / "table.csv").write_text("smiles,y\n" + "\n".join(lines) + "\n")
@@ -120,7 +120,8 @@ def connected_hosts() -> Iterator[Hosts]:
 def measured(hosts: Hosts) -> Iterator[dict[str, Any]]:
     """One process, two hosts, and two of which one is lost; where that does not end, once more."""
     alone = {1: [*TORCHRUN, "--standalone", *TRAIN]}
-    both = {i: [*TORCHRUN, *BOTH, f"--local-addr=10.77.0.{i}", *TRAIN] for i in (1, 2)}
+    own = {i: [f"--local-addr=10.77.0.{i}", f"--rdzv-conf=is_host={2 - i}"] for i in (1, 2)}
+    both = {i: [*TORCHRUN, *BOTH, *own[i], *TRAIN] for i in (1, 2)}
     resumed = {i: [*words, "--resume"] for i, words in both.items()}
     right: torch.Tensor | None = None
     for name, words, place, lost in (
