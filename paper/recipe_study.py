@@ -169,8 +169,8 @@ WHOLE: dict[str, dict[str, Any]] = {
 # Whose patterns are those that so many graphs have; in the others they take all places.
 SHARED = {f"patterns of {least} or more graphs, shape": least for least in (1, 2, 3)}
 WHOLE |= dict.fromkeys(SHARED, WHOLE["patterns and shape"])
-SHARED["default"] = 2
-WHOLE["default"] = {"patience": 0}
+SHARED["patterns, shape, a companion"] = 2
+WHOLE["patterns, shape, a companion"] = {"patience": 0}
 LABELLED = ("MUTAG", "PTC_MR", "Mutagenicity", "PROTEINS")
 MOLECULES = ("ESOL", "FreeSolv", "ClinTox")
 

@@ -92,7 +92,7 @@ class Run:
 def row_name(model: str, settings: dict[str, Any], *, labelled: bool = False) -> str:
     """A model with a pair code is a row of its own, unless codes are what the model is about; so is
     one that was trained by another recipe than the tables', and by that without what it tells of
-    whole graphs whose nodes are ``labelled``.
+    whole graphs whose nodes are ``labelled``, or without a companion that reads this too.
 
     Example:
         >>> row_name("lgan", {"pair_code": "full"}), row_name("lgan-code", {"pair_code": "full"})
@@ -108,8 +108,12 @@ def row_name(model: str, settings: dict[str, Any], *, labelled: bool = False) ->
     if recipe == "paper":
         return name
     usual = labelled and model in MODELS and reads_graphs(MODELS[model])
-    alone = usual and not settings.get("graph_features")
-    return f"{name} ({recipe} recipe{', graphs alone' if alone else ''})"
+    alone = ""
+    if usual and not settings.get("graph_features"):
+        alone = ", graphs alone"
+    elif usual and settings.get("companion", "none") == "none":
+        alone = ", networks alone"
+    return f"{name} ({recipe} recipe{alone})"
 
 
 def fold_key(folds: Sequence[int]) -> str:

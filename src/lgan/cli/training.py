@@ -275,6 +275,9 @@ def train(
         kept = "SMILES, fingerprints" if training_data else "fingerprints"
         less = " (`--no-training-data` leaves SMILES out)" if training_data else ""
         note(f"the model keeps {kept} and targets of the training molecules{less}")
+    if stored.companion is not None:
+        number = len(stored.companion.landmarks)
+        note(f"beside its members answers a companion, which keeps features of {number:,} graphs")
     measured = str(trained.info["metric"])
     if as_json:
         about = {"checkpoint": str(path), "report": written and str(written)}

@@ -108,9 +108,11 @@ def _learning(trained: TrainedEnsemble, metric: str) -> str:
         ax.set(xlabel="epoch", title=name)
     window = trained.info["config"]["window"]
     over = f", averaged over {window} epochs," if window > 1 else ""
+    alone = "" if trained.companion is None else ", without companions"
     return _figure(
         figure,
-        f"Held-out {metric} and training loss after every epoch: members pale, their mean dark. "
+        f"Held-out {metric} and training loss after every epoch: members{alone} pale, their mean "
+        "dark. "
         f"Dashed: epoch {trained.epoch}, where the mean{over} is best; the model is of this epoch.",
     )
 
@@ -246,7 +248,7 @@ def mistake_words(known: OutOfFold, task: Task, graph: int, output: int) -> tupl
 
 def made_facts(stored: Checkpoint) -> dict[str, str]:
     """How a model was made, by name."""
-    where = stored.info["environment"]
+    where, beside = stored.info["environment"], stored.companion
     options = {"width": stored.hidden_channels, "features": stored.features, **stored.options}
     facts = {
         "command": where["command"],
@@ -256,6 +258,7 @@ def made_facts(stored: Checkpoint) -> dict[str, str]:
         "model": f"{stored.model}: {_words(options)}",
         "training": _words(stored.info["config"]),
         "members": str(stored.members),
+        **({} if beside is None else {"companion": f"{beside.share:.0%} of what is said"}),
         "peak memory": f"{stored.info['peak_memory'] / 2**20:,.0f} MiB",
     }
     return {name: str(value) for name, value in facts.items()}

@@ -35,10 +35,12 @@ def joined() -> Iterator[bool]:
     gpus = torch.cuda.is_available()
     if gpus:
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
-    # torchrun keeps its store when it starts lost processes anew: without a prefix of their own
-    # they may read where a process listened that is gone, and wait for it.
+    # torchrun may keep its store when it starts lost processes anew: without a prefix of their own
+    # they may read where a process listened that is gone, and wait for it. Over several machines
+    # each counts for itself how often it did: there the store must be a new one, and has none.
     store, rank, number = next(rendezvous("env://"))
-    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    kept = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") if kept else "0"
     distributed.init_process_group(
         "cpu:gloo,cuda:nccl" if gpus else "gloo",
         store=PrefixStore(f"attempt-{attempt}", store),
