@@ -122,7 +122,9 @@ class Described:
         those = inside.nonzero()[:, 0]
         drawn = torch.randperm(len(those), generator=torch.Generator().manual_seed(0))
         some = drawn[: min(max(LANDMARKS, len(those) // ONE_IN), MOST_LANDMARKS)].sort().values
-        landmarks = graph_x[those[some].to(graph_x.device)].half().float()  # as a file keeps them
+        most = torch.finfo(torch.float16).max
+        chosen = graph_x[those[some].to(graph_x.device)].clamp(-most, most)
+        landmarks = chosen.half().float()  # as a file keeps them
         among = similarities(landmarks, landmarks)
         among.diagonal().add_(JITTER)
         return Described(landmarks, similarities(graph_x, landmarks), torch.linalg.cholesky(among))
