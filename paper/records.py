@@ -99,6 +99,8 @@ def row_name(model: str, settings: dict[str, Any], *, labelled: bool = False) ->
         ('lgan + full', 'lgan-code')
         >>> row_name("gin", {"recipe": "default"}, labelled=True)
         'gin (default recipe, graphs alone)'
+        >>> row_name("gin", {"recipe": "default", "graph_features": "shape"}, labelled=True)
+        'gin (default recipe, networks alone)'
     """
     code = settings.get("pair_code") or "none"
     coded = model in MODELS and "pair_code" in MODELS[model].defaults

@@ -7,8 +7,10 @@ def test_a_set_shows_the_best_lgan_beside_gin_the_default_recipe_and_the_best_ke
     record, folder
 ):
     record("a", [4, 4, 4, 4, 2], model="lgan", inner=True)
-    told = {"graph_features": "patterns,shape"}
+    told = {"graph_features": "patterns,shape", "config": {"companion": "kernel"}}
     record("d", [4, 4, 4, 3, 3], model="lgan", bagged=4, recipe="default", **told)
+    told["config"] = {}  # networks alone
+    record("f", [4, 4, 4, 4, 3], model="lgan", bagged=4, recipe="default", **told)
     record("e", [4, 4, 4, 4, 4], model="lgan", bagged=4, recipe="default")  # graphs alone
     record("b", [4, 4, 4, 4, 3], model="lgan-res")
     record("c", [2] * 5, model="gin")

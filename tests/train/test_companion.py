@@ -14,7 +14,7 @@ from lgan import TrainConfig, cross_validate
 from lgan.experiment import settings_for
 from lgan.task import METRICS, TargetScale, Task
 from lgan.train import OUTSIDE, companion, train_ensemble, train_ensembles
-from lgan.train.companion import Companion, Described, agreement, share_of, similarities
+from lgan.train.companion import Companion, Compared, agreement, share_of, similarities
 from lgan.train.folds import choose_groups
 from lgan.train.objective import Objective
 from lgan.zoo import model_spec
@@ -76,6 +76,10 @@ def test_features_of_one_kind_and_empty_ones_have_similarities_too():
     features = _told(5)
     assert similarities(features[:, :6], features[:, :6]).diagonal().tolist() == [1.0] * 5
     assert similarities(features[:, 6:], features[:, 6:]).diagonal().tolist() == [1.0] * 5
+    constant = torch.cat([torch.zeros(5, 2), features[:, 6:]], 1)  # as of scaled numbers
+    assert torch.equal(
+        similarities(constant, constant), similarities(features[:, 6:], features[:, 6:])
+    )
     assert similarities(torch.zeros(2, 3), torch.zeros(1, 3)).tolist() == [[0.0], [0.0]]
     assert similarities(features[:0], features).shape == (0, 5)
 
@@ -100,9 +104,9 @@ def test_companions_are_ridge_regressions_on_what_their_members_see(kind, monkey
     seen = [fold != k for k in range(3)]
     scale = TargetScale.fit(y, torch.stack(seen)) if kind == "numbers" else None
     objective = Objective(task, METRICS["rmse"], y, scale)
-    described = Described.of(features, torch.ones(30, dtype=torch.bool))
+    compared = Compared.of(features, torch.ones(30, dtype=torch.bool))
     held_out = [(fold == k).nonzero()[:, 0] for k in range(3)]
-    found = described.fit(objective, seen, held_out)
+    found = compared.fit(objective, seen, held_out)
     near = similarities(features, features).numpy()
     for k in range(3):
         slow = np.stack([_slow_ridge(near, column, seen[k].numpy(), 0.3) for column in truth.T], 1)
@@ -112,7 +116,7 @@ def test_companions_are_ridge_regressions_on_what_their_members_see(kind, monkey
             slow = (slow + 1e-6) / (slow + 1e-6).sum(1, keepdims=True)
         said = found.answers(features, task)[k]
         np.testing.assert_allclose(said, slow, atol=1e-4 if kind == "numbers" else 1e-5)
-        other = described.answers(found, held_out[k], task)[k]
+        other = compared.answers(found, k, held_out[k], task)
         torch.testing.assert_close(other, said[held_out[k]])
 
 
@@ -122,7 +126,7 @@ def test_the_penalty_is_the_one_with_the_least_error_on_held_out_graphs():
     seen, held_out = [fold != k for k in range(4)], [(fold == k).nonzero()[:, 0] for k in range(4)]
     objective = Objective(Task("regression", ("t",)), METRICS["rmse"], y)
     objective = replace(objective, scale=TargetScale.fit(y, torch.stack(seen)))
-    described = Described.of(features, torch.ones(40, dtype=torch.bool))
+    compared = Compared.of(features, torch.ones(40, dtype=torch.bool))
     near, errors = similarities(features, features).numpy(), {}
     truth = y[:, 0].double().numpy()
     for penalty in companion.PENALTIES:
@@ -132,7 +136,7 @@ def test_the_penalty_is_the_one_with_the_least_error_on_held_out_graphs():
         errors[penalty] = np.square(np.concatenate(off)).sum()
     best = min(errors, key=errors.get)
     slow = _slow_ridge(near, truth, seen[1].numpy(), best)
-    said = described.fit(objective, seen, held_out).answers(features, objective.task)[1, :, 0]
+    said = compared.fit(objective, seen, held_out).answers(features, objective.task)[1, :, 0]
     np.testing.assert_allclose(said, slow, atol=1e-3)
 
 
@@ -158,7 +162,7 @@ def test_the_share_makes_the_squared_error_least(other, seed):
     objective = Objective(Task("regression", ("t",)), METRICS["rmse"], truth)
     beside = torch.tensor(other, dtype=torch.float64)[:, None]
     found = agreement(objective, 0, torch.arange(8), said, beside)
-    share = float(share_of(found)) / companion.TRUST
+    share = float(share_of(found)) / companion.OF_BEST_SHARE
     errors = {w / 100: float((said.lerp(beside, w / 100) - truth).square().sum())
               for w in range(101)}  # fmt: skip
     assert float((said.lerp(beside, share) - truth).square().sum()) <= min(errors.values()) + 1e-9
@@ -167,7 +171,7 @@ def test_the_share_makes_the_squared_error_least(other, seed):
 def test_a_share_of_nothing_known_is_nothing():
     assert float(share_of(torch.zeros(2))) == 0
     assert share_of(torch.tensor([[-1.0, 2.0], [5.0, 1.0]])).tolist() == [
-        0.0, pytest.approx(companion.TRUST),
+        0.0, pytest.approx(companion.OF_BEST_SHARE),
     ]  # fmt: skip
 
 
@@ -175,8 +179,7 @@ def test_members_answer_with_their_companions_beside_them(told, build, tmp_path)
     alone = train_ensemble(build, told, members=3, config=ALONE)
     both = train_ensemble(build, told, members=3, config=CONFIG)
     share, graphs = both.companion.share, torch.arange(told.num_graphs)
-    assert 0 < share <= companion.TRUST
-    assert both.info["companion"] == round(share, 4)
+    assert 0 < share <= companion.OF_BEST_SHARE
     assert alone.companion is None
     said = both.companion.answers(told.graph_x, told.known_task)
     expected = alone.answers(told, graphs).lerp(said, share)
@@ -218,10 +221,11 @@ def test_bagged_is_the_mean_of_members_beside_their_companions(at_once, told, bu
         seen = [(fold != k) & (fold != j) for j in order]
         held_out = [(fold == j).nonzero()[:, 0] for j in order]
         objective = Objective(told.known_task, METRICS["log-loss"], told.y)
-        described = Described.of(told.graph_x, fold != k)
-        beside = described.fit(objective, seen, held_out)
+        compared = Compared.of(told.graph_x, fold != k)
+        beside = compared.fit(objective, seen, held_out)
         test = (fold == k).nonzero()[:, 0]
-        other = described.answers(beside, test, told.known_task).mean(0)
+        said = [compared.answers(beside, i, test, told.known_task) for i in range(3)]
+        other = torch.stack(said).mean(0)
         share = both.info["companion"][k]
         expected = alone.predictions["bagged"][test].lerp(other.to(told.graph_x), share)
         torch.testing.assert_close(both.predictions["bagged"][test], expected, atol=1e-4, rtol=0)
@@ -253,6 +257,22 @@ def test_nothing_is_fitted_where_there_is_nothing_to_read(union, told, build):
     assert train_ensemble(build, told, members=2, config=balanced).companion is None
 
 
+def test_features_that_cannot_be_compared_leave_members_alone(told, build, caplog):
+    far = torch.full_like(told.graph_x, 5e4)
+    far[:, 0] = torch.where(torch.arange(len(far)) % 2 == 0, -5e4, -4.9e4)
+    trained = train_ensemble(build, replace(told, graph_x=far), members=2, config=CONFIG)
+    assert trained.member_predictions[0, trained.fold == 0].isfinite().all()
+    assert trained.companion is None or trained.companion.share >= 0
+
+
+def test_too_many_targets_have_fewer_landmarks_or_none(told, build, monkeypatch, caplog):
+    monkeypatch.setattr(companion, "WORK", 1e5)
+    assert companion.how_many_landmarks(46, 46, 2, 1) < 46
+    monkeypatch.setattr(companion, "WORK", 1.0)
+    assert train_ensemble(build, told, members=2, config=CONFIG).companion is None
+    assert "members answer alone" in caplog.text
+
+
 def test_graphs_without_weight_are_not_read(told, build):
     weight = torch.ones(told.num_graphs)
     weight[::3] = 0
@@ -262,6 +282,8 @@ def test_graphs_without_weight_are_not_read(told, build):
     how = {"members": 2, "folds": fold, "config": CONFIG, "graph_weight": weight}
     found = [train_ensemble(build, replace(told, y=y), **how) for y in (told.y, half)]
     torch.testing.assert_close(found[0].companion.weights, found[1].companion.weights)
+    assert found[0].companion.share == pytest.approx(found[1].companion.share)
+    assert len(found[0].companion.landmarks) == int((weight > 0).sum())
 
 
 def test_a_file_gives_the_companion_back(told, build):
@@ -284,6 +306,7 @@ def test_a_file_gives_the_companion_back(told, build):
         ("companion_weights", lambda t: t[:, :-1]),
         ("companion_weights", lambda t: t * float("nan")),
         ("companion_mean", lambda t: t.float()),
+        ("companion_mean", lambda t: t + 1e300),
         ("companion_mean", lambda t: t[:1]),
         ("companion_landmarks", lambda t: t.long()),
         ("companion_landmarks", lambda t: t[0]),
@@ -303,6 +326,7 @@ def test_the_default_has_one_but_for_columns_and_the_papers_protocol():
 
     assert asked() == asked(graph_features="morgan") == "kernel"
     assert asked(companion="none") == asked(graph_features="none") == "none"
+    assert asked(graph_dropout=0.0) == "none"  # the network is explained with what it is told
     assert asked(graph_features="morgan,pH") == asked(recipe="paper") == "none"
     assert settings_for("gin", "mine.csv").training.companion == "kernel"
     assert settings_for("cwn", "mine.csv").training.companion == "none"

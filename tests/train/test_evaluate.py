@@ -118,7 +118,7 @@ def test_chunks_change_no_result(chunk, models, union, monkeypatch):
     found = HeldOut(union, HELD_OUT).outputs(together)
     for limit in ("CHUNK", "ON_CPU", "CACHED"):
         monkeypatch.setattr(evaluate, limit, chunk)
-    assert len(evaluate._pieces(union, torch.arange(46), chunk)) > 1
+    assert len(evaluate.in_pieces(union, torch.arange(46), chunk)) > 1
     torch.testing.assert_close(predict(model, union), whole)
     for a, b in zip(HeldOut(union, HELD_OUT).outputs(together), found, strict=True):
         torch.testing.assert_close(a, b)

@@ -147,8 +147,8 @@ def settings_for(model: str, dataset: str, *, recipe: str | None = None, **given
         described["graph_dropout"] = usual["graph_dropout"]
     if not told or {*told} - {*COMPUTED}:
         usual.pop("graph_dropout", None)  # a column of the source is told by nothing else
-    if not told or {*told} - {*COMPUTED, AUTO}:
-        usual.pop("companion", None)  # what it says of a column would explain nothing
+    if not told or {*told} - {*COMPUTED, AUTO} or given.get("graph_dropout") == 0:
+        usual.pop("companion", None)  # what is told is explained where nothing was withheld
     usual["seed"] = TrainConfig.seed  # some kernels draw at random too
     tuned = TUNED.get(model, {}).get(dataset, {}) if recipe == "paper" else {}
     chosen = {**default_options(spec), **usual, **spec.defaults, **tuned, **given}

@@ -59,8 +59,8 @@ def explain_graphs(
     check_explainable(predictor.checkpoint.model)
     network, said = graph_alone(predictor.network), None
     output: Any = None if target is None else explained_output_of(predictor, target)
-    withheld = network is not predictor.network
-    if withheld or predictor.checkpoint.companion is not None:
+    withheld = network is not predictor.network or predictor.checkpoint.companion is not None
+    if withheld:
         said = predictor.member_answers(raw).mean(0)
         if output is None and predictor.task.has_classes:
             output = said.argmax(1).tolist()
@@ -76,7 +76,7 @@ def explain_graphs(
     )
     if said is not None:
         rows = zip(found, said, strict=True)
-        found = [replace(each, prediction=row, withheld=withheld) for each, row in rows]
+        found = [replace(each, prediction=row, withheld=True) for each, row in rows]
     if not asked.get("features"):
         return found
     nodes, pairs = predictor.encoder.nodes.column_names, predictor.encoder.pairs.column_names

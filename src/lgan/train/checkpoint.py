@@ -21,8 +21,9 @@ from lgan.train.stack import stack
 from lgan.train.tensor_file import checksum, json_object, not_finite, read_metadata
 from lgan.train.training_molecules import TrainingMolecules
 
-# Format 2 has one model. Format 1, of lgan 0.1, had no encoder to read graphs with.
-OLDEST, FORMAT = 2, 3
+# Format 3 has no companion, and models without one are still written in it; format 2 has one model.
+# Format 1, of lgan 0.1, had no encoder to read graphs with.
+OLDEST, FORMAT = 2, 4
 # Tensors beside the weights: what the targets were scaled by, which graphs were trained on, and
 # what was said of graphs by members that had not seen them; of molecules, what tells near ones;
 # what answers beside the network.
@@ -80,7 +81,8 @@ class Checkpoint:
 
     def save(self, path: Path | str) -> None:
         """Write the checkpoint, whole or not at all."""
-        header = {"format": FORMAT, "version": __version__, **self.describe()}
+        written = FORMAT if self.companion is not None else FORMAT - 1
+        header = {"format": written, "version": __version__, **self.describe()}
         state = {name: tensor.detach().cpu().contiguous() for name, tensor in self.state.items()}
         beside = {"trained_on": self.trained_on}
         if self.target_scale is not None:

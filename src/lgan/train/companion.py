@@ -6,32 +6,41 @@ companion that was fitted without the graphs that it holds out, and answers besi
 the companions in what is said comes from out-of-fold answers of both.
 """
 
+import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
+from lgan import ops
 from lgan.data.shards.union import Graphs
 from lgan.graph import GraphUnion
 from lgan.task import Task
 from lgan.train.config import TrainConfig
+from lgan.train.evaluate import in_pieces
 from lgan.train.objective import Objective
 
-# Graphs that others are compared with, of many one in so many, and those at most; graphs from which
-# on there is no companion.
-LANDMARKS, ONE_IN, MOST_LANDMARKS, MOST_GRAPHS = 1024, 8, 4096, 100_000
+logger = logging.getLogger(__name__)
+
+# Graphs that others are compared with: so many at most, of large sets one in so many and as many as
+# fit: numbers that are in memory at once, and multiplications of a fit; with fewer than these there
+# is no companion.
+LANDMARKS, ONE_IN, MOST_LANDMARKS, FEWEST = 1024, 8, 4096, 16
+ROOM, WORK = 1 << 26, 4e12
 # Of these ridge penalties the one is taken with the least error on graphs that were held out.
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0)
-# Out-of-fold answers are those of single members, whose mean is better, of graphs like the others.
-TRUST = 0.5
+# Of the share that is best for single members on graphs like the others: their mean is better.
+OF_BEST_SHARE = 0.5
 # Added to what the similarity of a landmark to itself is, as others may be its equals.
 JITTER = 1e-6
 # The least probability, before they are made to add up to 1.
 LEAST = 1e-6
-# Rows of similarities at a time.
+# Graphs at a time.
 ROWS = 4096
+# Numbers of a companion in a file are smaller.
+MOST = 1e30
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,18 +65,13 @@ class Companion:
 
     def answers(self, graph_x: Tensor, task: Task) -> Tensor:
         """What the companion of each member says of graphs with these features ``[K, n, O]``."""
-        near = similarities(graph_x, self.landmarks)
-        return in_range(near @ self.weights + self.mean[:, None], task)
+        parts = [similarities(rows, self.landmarks) @ self.weights for rows in graph_x.split(ROWS)]
+        return in_range(torch.cat(parts, 1) + self.mean[:, None], task)
 
     def beside(self, said: Tensor, graph_x: Tensor, task: Task) -> Tensor:
         """What members and their companions say together, where members say ``[K, n, O]``."""
         other = self.answers(graph_x, task).to(said)
         return said.lerp(other, self.share)
-
-    def to(self, device: torch.device | str) -> "Companion":
-        """The same on another device."""
-        landmarks, weights, mean = (t.to(device) for t in (self.landmarks, self.weights, self.mean))
-        return Companion(landmarks, weights, mean, self.share)
 
     def fits(self, members: int, outputs: int, features: int) -> bool:
         """Whether this is the companion of so many members of a model with these sizes."""
@@ -88,11 +92,12 @@ class Companion:
         landmarks, weights, mean, share = (stored[name] for name in Companion.NAMES)
         fits = (
             (landmarks.dim(), weights.dim(), mean.dim(), share.shape) == (2, 3, 2, (1,))
-            and (len(landmarks), len(weights)) == (weights.size(1), len(mean))
+            and 0 < len(landmarks) == weights.size(1)
+            and len(weights) == len(mean)
             and weights.size(2) == mean.size(1)
             and landmarks.dtype == torch.float16
             and weights.dtype == mean.dtype == share.dtype == torch.float64
-            and all(bool(t.isfinite().all()) for t in (landmarks, weights, mean))
+            and all(bool((t.abs() < MOST).all()) for t in (landmarks, weights, mean))
             and bool((share >= 0) & (share <= 1))
         )
         if not fits:
@@ -101,33 +106,37 @@ class Companion:
 
 
 @dataclass(frozen=True, eq=False)
-class Described:
-    """Graphs as companions compare them.
+class Compared:
+    """Graphs by what they are like.
 
     Attributes:
-        landmarks: Features of some of the graphs ``[m, d]``.
-        near: Similarity of every graph to each of these ``[G, m]``.
-        factor: Cholesky factor of the similarities among these ``[m, m]``.
+        landmarks: Features of the graphs that all are compared with ``[m, d]``.
+        rows: Every graph in coordinates whose products are its similarities ``[G, m]``.
+        factor: Cholesky factor of the similarities among the landmarks ``[m, m]``.
     """
 
     landmarks: Tensor
-    near: Tensor
+    rows: Tensor
     factor: Tensor
 
     @staticmethod
-    def of(graph_x: Tensor, inside: Tensor) -> "Described":
-        """Graphs by their features ``[G, d]``, compared with some of those that are ``inside``
-        ``[G]``; targets are not looked at.
+    def of(graph_x: Tensor, inside: Tensor, most: int = LANDMARKS) -> "Compared":
+        """Graphs by their features ``[G, d]``, compared with as many as ``most`` of those that are
+        ``inside`` ``[G]``; targets are not looked at.
         """
         those = inside.nonzero()[:, 0]
         drawn = torch.randperm(len(those), generator=torch.Generator().manual_seed(0))
-        some = drawn[: min(max(LANDMARKS, len(those) // ONE_IN), MOST_LANDMARKS)].sort().values
-        most = torch.finfo(torch.float16).max
-        chosen = graph_x[those[some].to(graph_x.device)].clamp(-most, most)
-        landmarks = chosen.half().float()  # as a file keeps them
+        chosen = graph_x[those[drawn[:most].sort().values].to(graph_x.device)]
+        largest = torch.finfo(torch.float16).max
+        landmarks = chosen.clamp(-largest, largest).half().float()  # as a file keeps them
         among = similarities(landmarks, landmarks)
         among.diagonal().add_(JITTER)
-        return Described(landmarks, similarities(graph_x, landmarks), torch.linalg.cholesky(among))
+        factor = torch.linalg.cholesky(among)
+        rows = graph_x.new_empty(len(graph_x), len(landmarks), dtype=torch.float64)
+        for part, into in zip(graph_x.split(ROWS), rows.split(ROWS), strict=True):
+            near = similarities(part, landmarks)
+            into.copy_(torch.linalg.solve_triangular(factor, near.T, upper=False).T)
+        return Compared(landmarks, rows, factor)
 
     def fit(
         self,
@@ -144,43 +153,53 @@ class Described:
             held_out: The graphs that it does not, and is judged by.
             weight: Weight of every graph ``[G]``; 1 unless given.
         """
-        task, place = objective.task, self.near.device
-        truth = truth_of(task, objective.y).to(place)
-        rows = torch.linalg.solve_triangular(self.factor, self.near.T, upper=False).T  # [G, m]
+        task, device = objective.task, self.rows.device
+        truth = truth_of(task, objective.y).to(device)
         weight = torch.ones(len(truth)) if weight is None else weight.cpu()
-        weight = weight.to(place, torch.float64)
-        eye = torch.eye(rows.size(1), dtype=rows.dtype, device=place)
+        weight = weight.to(device, torch.float64)
+        eye = torch.eye(self.rows.size(1), dtype=truth.dtype, device=device)
         mean = truth.new_zeros(len(seen), truth.size(1))
-        found = truth.new_zeros(len(PENALTIES), len(seen), rows.size(1), truth.size(1))
-        members = torch.stack(list(seen)).to(place)
-        for columns, there in _alike(truth):
-            pooled = members.any(0) & there
-            every = _Sums.over(rows, truth[:, columns], weight, pooled)
-            for k, own in enumerate(members):
-                # Members see most of what all of them see: what they do not is sooner added up.
-                sums = every - _Sums.over(rows, truth[:, columns], weight, pooled & ~own)
-                if sums.graphs == 0:
-                    continue
-                mean[k, columns] = sums.wanted / sums.weight
-                right = sums.right - sums.rows[:, None] * mean[k, columns]
-                unit = sums.weight / sums.graphs
-                for penalty, into in zip(PENALTIES, found[:, k], strict=True):
-                    ridge = torch.linalg.cholesky(sums.gram / unit + penalty * eye)
-                    into[:, columns] = torch.cholesky_solve(right / unit, ridge)
+        found = truth.new_zeros(len(PENALTIES), len(seen), self.rows.size(1), truth.size(1))
+        members = torch.stack(list(seen)).to(device)
+        unfit = torch.zeros(len(PENALTIES), dtype=torch.bool)
+
+        def of_member(k: int) -> None:
+            # Members see most of what all of them see: what they do not is sooner added up.
+            sums = every - _Sums.over(self.rows, truth[:, columns], weight, pooled & ~members[k])
+            if sums.graphs == 0:
+                return
+            mean[k, columns] = sums.wanted / sums.weight
+            right = sums.right - sums.rows[:, None] * mean[k, columns]
+            unit = sums.weight / sums.graphs
+            for place, penalty in enumerate(PENALTIES):
+                ridge, failed = torch.linalg.cholesky_ex(sums.gram / unit + penalty * eye)
+                if failed:  # weights of graphs may be too far apart for sums of them
+                    unfit[place] = True
+                else:
+                    solved = torch.cholesky_solve(right / unit, ridge)
+                    found[place, k][:, columns] = solved
+
+        with ops.model_threads(device):
+            for columns, known in _alike(truth):
+                pooled = members.any(0) & known
+                every = _Sums.over(self.rows, truth[:, columns], weight, pooled)
+                ops.side_by_side(of_member, len(members))
         error = truth.new_zeros(len(PENALTIES))
         for k, graphs in enumerate(held_out):
-            graphs = graphs.to(place)
-            said = in_range(rows[graphs] @ found[:, k] + mean[k], task)
+            graphs = graphs.to(device)
+            said = in_range(self.rows[graphs] @ found[:, k] + mean[k], task)
             off = (said - truth[graphs]) / _unit(objective, k, truth)
             error += (weight[graphs][:, None] * off.square()).nansum((1, 2))
-        best = found[int(error.argmin())]
+        best = found[int(error.masked_fill(unfit.to(device), torch.inf).argmin())]
         weights = torch.linalg.solve_triangular(self.factor.T, best, upper=True)
-        return Companion(self.landmarks, weights, mean, 1.0)
+        return Companion(self.landmarks.cpu(), weights.cpu(), mean.cpu(), 1.0)
 
-    def answers(self, companion: Companion, graphs: Tensor, task: Task) -> Tensor:
-        """What the companions say of some of the graphs ``[K, n, O]``, on the host."""
-        near = self.near[graphs.to(self.near.device)]
-        return in_range(near @ companion.weights + companion.mean[:, None], task).cpu()
+    def answers(self, companion: Companion, member: int, graphs: Tensor, task: Task) -> Tensor:
+        """What the companion of a member says of some of the graphs ``[n, O]``, on the host."""
+        place = self.rows.device
+        weights = self.factor.T @ companion.weights[member].to(place)
+        said = self.rows[graphs.to(place)] @ weights + companion.mean[member].to(place)
+        return in_range(said, task).cpu()
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,12 +216,17 @@ class _Sums:
     @staticmethod
     def over(rows: Tensor, truth: Tensor, weight: Tensor, used: Tensor) -> "_Sums":
         """The sums over the graphs that are used ``[G]``."""
-        each, wanted, own = rows[used], truth[used], weight[used]
-        weighed = (own[:, None] * each).T
-        return _Sums(
-            weighed @ each, weighed @ wanted, weighed.sum(1), own @ wanted, own.sum(),
-            int((own > 0).sum()),
-        )  # fmt: skip
+        size, outputs = rows.size(1), truth.size(1)
+        gram, right = rows.new_zeros(size, size), rows.new_zeros(size, outputs)
+        total, wanted = rows.new_zeros(size), rows.new_zeros(outputs)
+        for part in used.nonzero()[:, 0].split(ROWS):
+            each, own = rows[part], weight[part]
+            weighed = each.T * own
+            gram += weighed @ each
+            right += weighed @ truth[part]
+            total += weighed.sum(1)
+            wanted += own @ truth[part]
+        return _Sums(gram, right, total, wanted, weight[used].sum(), int((weight[used] > 0).sum()))
 
     def __sub__(self, other: "_Sums") -> "_Sums":
         """The sums over the graphs that are not among the others."""
@@ -212,14 +236,45 @@ class _Sums:
         )  # fmt: skip
 
 
-def described(union: Graphs, config: TrainConfig, inside: Tensor) -> Described | None:
-    """The graphs of a union as companions compare them, with some of those ``inside`` ``[G]``;
-    ``None`` where there is none, or nothing for it to read.
+def compared(union: Graphs, config: TrainConfig, inside: Tensor, members: int) -> Compared | None:
+    """The graphs of a union as companions of so many members compare them, with some of those that
+    are ``inside`` ``[G]``; ``None`` where there is to be none, or nothing for it to read.
     """
     asked = config.companion == "kernel" and config.class_weight == "none"
-    if not asked or not union.num_graph_features or union.num_graphs > MOST_GRAPHS:
+    if not asked or not union.num_graph_features:
         return None
-    return Described.of(features_of_graphs(union), inside)
+    kinds = len(_alike(truth_of(union.known_task, union.y.cpu())))
+    most = how_many_landmarks(int(inside.sum()), union.num_graphs, members, kinds)
+    if most < FEWEST:
+        logger.warning(
+            "%d graphs with %d targets that are known of others each are too much for a companion: "
+            "members answer alone.", union.num_graphs, kinds,
+        )  # fmt: skip
+        return None
+    try:
+        return Compared.of(features_of_graphs(union), inside, most)
+    except torch.linalg.LinAlgError:  # type: ignore[attr-defined]
+        logger.warning("Features of whole graphs cannot be compared: members answer alone.")
+        return None
+
+
+def how_many_landmarks(inside: int, graphs: int, members: int, kinds: int) -> int:
+    """With how many of the graphs inside others are compared, so that it fits memory and time.
+
+    Example:
+        >>> [how_many_landmarks(n, n, 10, 1) for n in (500, 5000, 33_000, 100_000)]
+        [1024, 1024, 2033, 671]
+        >>> how_many_landmarks(8_600, 8_600, 10, 617)
+        494
+    """
+    most = min(max(LANDMARKS, inside // ONE_IN), MOST_LANDMARKS, ROOM // max(1, graphs))
+
+    def work(m: int) -> float:
+        return kinds * (members * len(PENALTIES) * m**3 / 3 + 2 * graphs * m**2)
+
+    while most >= FEWEST and work(most) > WORK:
+        most = most * 19 // 20
+    return most
 
 
 def features_of_graphs(union: Graphs, graphs: Tensor | None = None) -> Tensor:
@@ -228,7 +283,7 @@ def features_of_graphs(union: Graphs, graphs: Tensor | None = None) -> Tensor:
     if isinstance(union, GraphUnion):
         assert union.graph_x is not None
         return union.graph_x[graphs.to(union.device)]
-    told = [batch.graph_x for batch in union.batches(list(graphs.split(ROWS)))]
+    told = [batch.graph_x for batch in union.batches(in_pieces(union, graphs, ROWS))]
     return torch.cat([rows for rows in told if rows is not None])
 
 
@@ -239,17 +294,14 @@ def similarities(graph_x: Tensor, landmarks: Tensor) -> Tensor:
     fingerprint and numbers of patterns, and a Gaussian of everything else, whose scale is the
     number of its columns, as these have deviation 1.
     """
-    counts = (landmarks >= 0).all(0)
-    kinds = [(counts, _tanimoto), (~counts, _gaussian)]
-    there = [(columns, alike) for columns, alike in kinds if bool(columns.any())]
-    parts = []
-    for rows in graph_x.split(ROWS):
-        each = [
-            alike(rows[:, columns].double(), landmarks[:, columns].double())
-            for columns, alike in there
-        ]
-        parts.append(torch.stack(each).mean(0))
-    return torch.cat(parts) if parts else graph_x.new_zeros(0, len(landmarks)).double()
+    numbers = (landmarks < 0).any(0)
+    counts = (landmarks > 0).any(0) & ~numbers  # what is 0 in all of them tells nothing
+    found, kinds = graph_x.new_zeros(len(graph_x), len(landmarks), dtype=torch.float64), 0
+    for columns, alike in ((counts, _tanimoto), (numbers, _gaussian)):
+        if bool(columns.any()):
+            found += alike(graph_x[:, columns].double(), landmarks[:, columns].double())
+            kinds += 1
+    return found / max(1, kinds)
 
 
 def in_range(said: Tensor, task: Task) -> Tensor:
@@ -272,7 +324,12 @@ def truth_of(task: Task, y: Tensor) -> Tensor:
 
 
 def agreement(
-    objective: Objective, model: int, graphs: Tensor, said: Tensor, other: Tensor
+    objective: Objective,
+    model: int,
+    graphs: Tensor,
+    said: Tensor,
+    other: Tensor,
+    weight: Tensor | None = None,
 ) -> Tensor:
     """What the share comes from: how far what a companion says leads from what its member says
     towards the truth, and how far it leads at all, summed over graphs that both held out ``[2]``.
@@ -280,7 +337,9 @@ def agreement(
     truth = truth_of(objective.task, objective.y[graphs])
     unit = _unit(objective, model, truth)
     step, left = (other - said) / unit, (truth - said) / unit
-    return torch.stack([(step * left).nansum(), step[~left.isnan()].square().sum()])
+    own = torch.ones(len(graphs)) if weight is None else weight.cpu()[graphs]
+    both = torch.stack([step * left, step.square().masked_fill(left.isnan(), 0)])
+    return (own[:, None] * both).nansum((1, 2))
 
 
 def share_of(agreements: Tensor) -> Tensor:
@@ -288,12 +347,7 @@ def share_of(agreements: Tensor) -> Tensor:
     the least squared error of single members, and less, as their mean is better.
     """
     towards, length = agreements.unbind(-1)
-    return TRUST * (towards / length.clamp(min=1e-12)).clamp(0, 1)
-
-
-def shared(companion: Companion, agreements: Tensor) -> Companion:
-    """The companion with its share."""
-    return replace(companion, share=float(share_of(agreements)))
+    return OF_BEST_SHARE * (towards / length.clamp(min=1e-12)).clamp(0, 1)
 
 
 def _unit(objective: Objective, model: int, like: Tensor) -> Tensor:
@@ -307,8 +361,9 @@ def _alike(truth: Tensor) -> list[tuple[list[int], Tensor]]:
     found: list[tuple[list[int], Tensor]] = []
     for column, known in enumerate(~truth.isnan().T):
         same = next((own for own, there in found if torch.equal(there, known)), None)
-        found += [([column], known)] if same is None else []
-        if same is not None:
+        if same is None:
+            found.append(([column], known))
+        else:
             same.append(column)
     return found
 

@@ -10,7 +10,7 @@ Optimizer = Literal["adam", "adamw"]
 Schedule = Literal["halving", "cosine"]
 Precision = Literal["float32", "bfloat16"]
 ClassWeight = Literal["none", "balanced"]
-Companion = Literal["none", "kernel"]
+CompanionKind = Literal["none", "kernel"]
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class TrainConfig:
         class_weight: ``"balanced"`` gives every class the same share of the loss, whatever its
             share of a model's training part.
         companion: ``"kernel"`` lets kernel ridge regression on features of whole graphs answer
-            beside members, where there are such features (:mod:`lgan.train.companion`). Balanced
-            classes have none.
+            beside members, where there are such features (:mod:`lgan.train.companion`); not beside
+            those of balanced classes.
     """
 
     epochs: int = 350
@@ -64,7 +64,7 @@ class TrainConfig:
     memory_budget: int = 0
     precision: Precision = "float32"
     class_weight: ClassWeight = "none"
-    companion: Companion = "none"
+    companion: CompanionKind = "none"
 
     def __post_init__(self) -> None:
         least_counts = {"epochs": 0, "iterations": 0, "batch_size": 0, "lr_halving": 0,
@@ -73,7 +73,7 @@ class TrainConfig:
             if getattr(self, name) < least:
                 raise ValueError(f"`{name}` must be {least} or more, got {getattr(self, name)}.")
         words = {"optimizer": Optimizer, "schedule": Schedule, "precision": Precision,
-                 "class_weight": ClassWeight, "companion": Companion}  # fmt: skip
+                 "class_weight": ClassWeight, "companion": CompanionKind}  # fmt: skip
         for name, known in words.items():
             if getattr(self, name) not in get_args(known):
                 raise ValueError(

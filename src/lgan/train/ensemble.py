@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from lgan.data.shards.union import Graphs
 from lgan.data.splits import OUTSIDE
 from lgan.task import Metric, TargetScale
-from lgan.train.companion import Companion, agreement, described, features_of_graphs, shared
+from lgan.train.companion import Companion, agreement, compared, features_of_graphs, share_of
 from lgan.train.config import TrainConfig
 from lgan.train.curves import Curves
 from lgan.train.environment import environment, peak_memory
@@ -259,20 +259,7 @@ def _ensemble(
         union.known_task, measured, union.y, torch.stack([job.train for job in jobs])
     )
     said = _held_out_predictions(network, union, jobs, objective, place)
-    companion = None
-    if (known := described(union, config, fold != OUTSIDE)) is not None:
-        tests = [job.test for job in jobs]
-        companion = known.fit(objective, [job.train for job in jobs], tests, graph_weight)
-        other = [
-            known.answers(companion, graphs, objective.task)[k] for k, graphs in enumerate(tests)
-        ]
-        agreed = [
-            agreement(objective, k, graphs, said[k, graphs], other[k])
-            for k, graphs in enumerate(tests)
-        ]
-        companion = shared(companion, torch.stack(agreed).sum(0)).to("cpu")
-        for k, graphs in enumerate(tests):
-            said[k, graphs] = said[k, graphs].lerp(other[k].to(said), companion.share)
+    companion = _companion(union, objective, config, jobs, fold, said, graph_weight)
     oof, y = said.nanmean(0), union.y.cpu()
     info = {
         "metric": measured.name,
@@ -282,8 +269,6 @@ def _ensemble(
         "environment": environment(place),
         "peak_memory": peak_memory(place),
     }
-    if companion is not None:
-        info["companion"] = round(companion.share, 4)
     return TrainedEnsemble(
         network=network,
         epoch=best_epoch(test, higher=measured.higher_is_better, window=config.window) + 1,
@@ -298,6 +283,34 @@ def _ensemble(
         loss=curves.loss,
         info=info,
     )
+
+
+def _companion(
+    union: Graphs,
+    objective: Objective,
+    config: TrainConfig,
+    jobs: list[Job],
+    fold: Tensor,
+    said: Tensor,
+    weight: Tensor | None,
+) -> Companion | None:
+    """The companion of members, where the settings have one; what they ``said`` of the graphs that
+    they held out ``[K, G, O]`` is from here on what both say.
+    """
+    inside = fold != OUTSIDE
+    inside = inside if weight is None else inside & (weight.cpu() > 0)
+    known = compared(union, config, inside, len(jobs))
+    if known is None:
+        return None
+    tests, agreed, others = [job.test for job in jobs], torch.zeros(2, dtype=torch.float64), []
+    companion = known.fit(objective, [job.train for job in jobs], tests, weight)
+    for k, graphs in enumerate(tests):
+        others.append(known.answers(companion, k, graphs, objective.task))
+        agreed += agreement(objective, k, graphs, said[k, graphs], others[k], weight)
+    companion = replace(companion, share=float(share_of(agreed)))
+    for k, graphs in enumerate(tests):
+        said[k, graphs] = said[k, graphs].lerp(others[k].to(said), companion.share)
+    return companion
 
 
 def _train(

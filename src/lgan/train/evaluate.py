@@ -38,7 +38,7 @@ def predict(model: nn.Module, union: Graphs, ids: Tensor | None = None) -> Tenso
     device = next((t.device for t in model.state_dict().values()), union.device)
     was_training = model.training
     model.eval()
-    pieces = _pieces(union, ids.to(union.device), CACHED if device.type == "cpu" else CHUNK)
+    pieces = in_pieces(union, ids.to(union.device), CACHED if device.type == "cpu" else CHUNK)
     with ops.model_threads(device):
         out = torch.cat([model(batch.to(device)) for batch in union.batches(pieces)], -2)
     model.train(was_training)
@@ -78,7 +78,7 @@ class HeldOut:
             self.groups = _same_graphs(self.held_out)
         self.places = [_places(group, self.held_out, self.device) for group in self.groups]
         chunk = ON_CPU if self.device.type == "cpu" else CHUNK
-        self.pieces = [_pieces(union, _own(group.ids), chunk) for group in self.groups]
+        self.pieces = [in_pieces(union, _own(group.ids), chunk) for group in self.groups]
         self.captured: CapturedCall | None = None
         self.batches: list[list[GraphBatch]] = []
         # A data set that is not on the device did not fit there: its batches come and go.
@@ -186,7 +186,7 @@ def _same_graphs(held_out: Sequence[Tensor]) -> list[_Group]:
     return groups
 
 
-def _pieces(union: Graphs, ids: Tensor, chunk: int) -> list[Tensor]:
+def in_pieces(union: Graphs, ids: Tensor, chunk: int) -> list[Tensor]:
     """The graphs in order, in pieces of bounded size."""
     load = torch.cumsum(union.work_per_graph[ids], 0)
     part = (load / chunk).floor().long()

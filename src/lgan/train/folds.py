@@ -13,7 +13,7 @@ from lgan.data.shards.union import Graphs
 from lgan.data.splits import check_folds, drawn_folds
 from lgan.graph import GraphUnion
 from lgan.task import Metric
-from lgan.train.companion import described, share_of
+from lgan.train.companion import compared, share_of
 from lgan.train.config import TrainConfig
 from lgan.train.curves import BY_MODEL, BagSums, Curves, stop_choices
 from lgan.train.environment import environment, peak_memory
@@ -281,15 +281,18 @@ class _Beside:
             members = [k for k, job in enumerate(jobs) if job.bag == bag]
             own = [jobs[k] for k in members]
             inside = torch.ones(union.num_graphs, dtype=torch.bool)
-            known = described(union, config, inside.index_fill(0, own[0].test, False))
+            inside = inside.index_fill(0, own[0].test, False)
+            known = compared(union, config, inside, len(own))
             if known is None:
                 return None
             seen, held_out = [job.train for job in own], [job.validation for job in own]
             objective = Objective.of(task, metric, union.y, torch.stack(seen))
             companion = known.fit(objective, seen, held_out)
+            said = []
             for place, k in enumerate(members):
-                inner[k] = known.answers(companion, held_out[place], task)[place]
-            test.append(known.answers(companion, own[0].test, task).mean(0))
+                inner[k] = known.answers(companion, place, held_out[place], task)
+                said.append(known.answers(companion, place, own[0].test, task))
+            test.append(torch.stack(said).mean(0))
         return _Beside(inner, test)
 
 
