@@ -294,12 +294,12 @@ def similarities(graph_x: Tensor, landmarks: Tensor) -> Tensor:
     fingerprint and numbers of patterns, and a Gaussian of everything else, whose scale is the
     number of its columns, as these have deviation 1.
     """
-    numbers = (landmarks < 0).any(0)
-    counts = (landmarks > 0).any(0) & ~numbers  # what is 0 in all of them tells nothing
+    counts = (landmarks >= 0).all(0)
     found, kinds = graph_x.new_zeros(len(graph_x), len(landmarks), dtype=torch.float64), 0
-    for columns, alike in ((counts, _tanimoto), (numbers, _gaussian)):
-        if bool(columns.any()):
-            found += alike(graph_x[:, columns].double(), landmarks[:, columns].double())
+    for columns, alike in ((counts, _tanimoto), (~counts, _gaussian)):
+        own = landmarks[:, columns].double()
+        if bool(own.any()):  # else they are 0 in all of them, and tell nothing
+            found += alike(graph_x[:, columns].double(), own)
             kinds += 1
     return found / max(1, kinds)
 
