@@ -108,7 +108,7 @@ def _learning(trained: TrainedEnsemble, metric: str) -> str:
         ax.set(xlabel="epoch", title=name)
     window = trained.info["config"]["window"]
     over = f", averaged over {window} epochs," if window > 1 else ""
-    alone = "" if trained.companion is None else ", without companions"
+    alone = "" if trained.companion is None else ", without companions,"
     return _figure(
         figure,
         f"Held-out {metric} and training loss after every epoch: members{alone} pale, their mean "
