@@ -13,14 +13,14 @@ from lgan.data.shards.union import Graphs
 from lgan.data.splits import check_folds, drawn_folds
 from lgan.graph import GraphUnion
 from lgan.task import Metric
-from lgan.train.companion import compared, share_of
+from lgan.train.bag_companions import Beside
+from lgan.train.companion import share_of
 from lgan.train.config import TrainConfig
 from lgan.train.curves import BY_MODEL, BagSums, Curves, stop_choices
 from lgan.train.environment import environment, peak_memory
 from lgan.train.groups import how_many_at_once, state_file, train_in_groups
 from lgan.train.jobs import Job, Variant, held_out_job
-from lgan.train.loop import OnEpoch, default_metric, train_together
-from lgan.train.objective import Objective
+from lgan.train.loop import OnEpoch, train_together
 from lgan.train.result import CVResult
 from lgan.train.run_lock import run_lock
 from lgan.train.selection import mean_over_models, stop_epoch
@@ -147,7 +147,7 @@ def cross_validate_variants(
     patient = [replace(v, config=replace(v.config, patience=0)) for v in variants]
 
     each = len(jobs) // len(variants)
-    beside = _Beside.of(union, jobs[:each], config) if bagged else None
+    beside = Beside.of(union, jobs[:each], config) if bagged else None
 
     def train(group: range, resume: bool) -> Curves:
         own, whole = [jobs[k] for k in group], len(group) == len(jobs)
@@ -260,43 +260,6 @@ def _inner_jobs(fold: Tensor, strata: Tensor, members: int, seed: int, variant: 
 
 
 @dataclass(frozen=True)
-class _Beside:
-    """What companions of the members of every bag say.
-
-    Attributes:
-        inner: Of the inner hold-out of every model ``[n, O]``, no rows where it has none.
-        test: Of the test graphs of every bag, their mean ``[n, O]``.
-    """
-
-    inner: list[Tensor]
-    test: list[Tensor]
-
-    @staticmethod
-    def of(union: GraphUnion, jobs: Sequence[Job], config: TrainConfig) -> "_Beside | None":
-        """The companions of the jobs of a variant; ``None`` where it has none."""
-        task, test = union.known_task, []
-        inner = [torch.empty(0, task.num_outputs)] * len(jobs)
-        metric = task.metric(default_metric(union))
-        for bag in sorted({job.bag for job in jobs if job.bag >= 0}):
-            members = [k for k, job in enumerate(jobs) if job.bag == bag]
-            own = [jobs[k] for k in members]
-            inside = torch.ones(union.num_graphs, dtype=torch.bool)
-            inside = inside.index_fill(0, own[0].test, False)
-            known = compared(union, config, inside, len(own))
-            if known is None:
-                return None
-            seen, held_out = [job.train for job in own], [job.validation for job in own]
-            objective = Objective.of(task, metric, union.y, torch.stack(seen))
-            companion = known.fit(objective, seen, held_out)
-            said = []
-            for place, k in enumerate(members):
-                inner[k] = known.answers(companion, place, held_out[place], task)
-                said.append(known.answers(companion, place, own[0].test, task))
-            test.append(torch.stack(said).mean(0))
-        return _Beside(inner, test)
-
-
-@dataclass(frozen=True)
 class _Measured:
     """The curves of all models, by model and epoch ``[K, E]``, and the predictions of each."""
 
@@ -399,7 +362,7 @@ def _with_bags(
     mine: range,
     members: int,
     measured: _Measured,
-    beside: _Beside | None,
+    beside: Beside | None,
 ) -> CVResult:
     """The result with the averaged predictions of the members of every fold, their companions
     beside them where they have some.
