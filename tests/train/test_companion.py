@@ -273,6 +273,12 @@ def test_too_many_targets_have_fewer_landmarks_or_none(told, build, monkeypatch,
     assert "members answer alone" in caplog.text
 
 
+def test_more_features_than_fit_into_memory_are_not_read(told, build, monkeypatch, caplog):
+    monkeypatch.setattr(companion, "MOST_TOLD", told.graph_x.numel() - 1)
+    assert train_ensemble(build, told, members=2, config=CONFIG).companion is None
+    assert "9 features of them as wholes" in caplog.text
+
+
 def test_graphs_without_weight_are_not_read(told, build):
     weight = torch.ones(told.num_graphs)
     weight[::3] = 0

@@ -26,9 +26,9 @@ logger = logging.getLogger(__name__)
 
 # Graphs that others are compared with: so many at most, of large sets one in so many and as many as
 # fit: numbers that are in memory at once, and multiplications of a fit; with fewer than these there
-# is no companion.
+# is no companion, nor for more numbers that are told of all graphs, which may not fit into memory.
 LANDMARKS, ONE_IN, MOST_LANDMARKS, FEWEST = 1024, 8, 4096, 16
-ROOM, WORK = 1 << 26, 4e12
+ROOM, WORK, MOST_TOLD = 1 << 26, 4e12, 1 << 28
 # Of these ridge penalties the one is taken with the least error on graphs that were held out.
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0)
 # Of the share that is best for single members on graphs like the others: their mean is better.
@@ -75,7 +75,7 @@ class Companion:
 
     def fits(self, members: int, outputs: int, features: int) -> bool:
         """Whether this is the companion of so many members of a model with these sizes."""
-        right = self.landmarks.size(1) == features
+        right = self.landmarks.size(1) == features > 0
         return right and (len(self.weights), self.weights.size(2)) == (members, outputs)
 
     def tensors(self) -> dict[str, Tensor]:
@@ -245,10 +245,11 @@ def compared(union: Graphs, config: TrainConfig, inside: Tensor, members: int) -
         return None
     kinds = len(_alike(truth_of(union.known_task, union.y.cpu())))
     most = how_many_landmarks(int(inside.sum()), union.num_graphs, members, kinds)
-    if most < FEWEST:
+    if most < FEWEST or union.num_graphs * union.num_graph_features > MOST_TOLD:
         logger.warning(
-            "%d graphs with %d targets that are known of others each are too much for a companion: "
-            "members answer alone.", union.num_graphs, kinds,
+            "%d graphs with %d features of them as wholes, and %d targets that are known of others "
+            "each, are too much for a companion: members answer alone.",
+            union.num_graphs, union.num_graph_features, kinds,
         )  # fmt: skip
         return None
     try:
