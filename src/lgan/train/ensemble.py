@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from lgan.data.shards.union import Graphs
 from lgan.data.splits import OUTSIDE
 from lgan.task import Metric, TargetScale
-from lgan.train.companion import Companion, agreement, compared, features_of_graphs, share_of
+from lgan.train.companion import Companion, compared, features_of_graphs
 from lgan.train.config import TrainConfig
 from lgan.train.curves import Curves
 from lgan.train.environment import environment, peak_memory
@@ -25,6 +25,7 @@ from lgan.train.loop import OnEpoch, train_together
 from lgan.train.objective import Objective
 from lgan.train.run_lock import run_lock
 from lgan.train.selection import best_epoch, stop_epoch
+from lgan.train.share import SHARES, joined, losses, share_of
 from lgan.train.stack import join, model_view
 
 logger = logging.getLogger(__name__)
@@ -302,14 +303,15 @@ def _companion(
     known = compared(union, config, inside, len(jobs))
     if known is None:
         return None
-    tests, agreed, others = [job.test for job in jobs], torch.zeros(2, dtype=torch.float64), []
+    tests, lost, others = [job.test for job in jobs], torch.zeros_like(SHARES), []
     companion = known.fit(objective, [job.train for job in jobs], tests, weight)
     for k, graphs in enumerate(tests):
         others.append(known.answers(companion, k, graphs, objective.task))
-        agreed += agreement(objective, k, graphs, said[k, graphs], others[k], weight)
-    companion = replace(companion, share=float(share_of(agreed)))
+        lost += losses(objective, k, graphs, said[k, graphs], others[k], weight)
+    companion = replace(companion, share=float(share_of(lost, objective.task)))
     for k, graphs in enumerate(tests):
-        said[k, graphs] = said[k, graphs].lerp(others[k].to(said), companion.share)
+        own, other = said[k, graphs], others[k].to(said)
+        said[k, graphs] = joined(own, other, companion.share, objective.task)
     return companion
 
 
