@@ -20,7 +20,7 @@ class Beside:
 
     Attributes:
         inner: Of the inner hold-out of every model ``[n, O]``, no rows where it has none.
-        test: Of the test graphs of every bag ``[members, n, O]``.
+        test: Of the test graphs of every bag, their mean ``[n, O]``.
     """
 
     inner: list[Tensor]
@@ -47,5 +47,5 @@ class Beside:
             for place, k in enumerate(members):
                 inner[k] = known.answers(companion, place, held_out[place], task)
                 said.append(known.answers(companion, place, own[0].test, task))
-            test.append(torch.stack(said))
+            test.append(torch.stack(said).mean(0))
         return Beside(inner, test)

@@ -22,9 +22,8 @@ from lgan.train.tensor_file import checksum, json_object, not_finite, read_metad
 from lgan.train.training_molecules import TrainingMolecules
 
 # Format 3 has no companion, and models without one are still written in it; format 2 has one model.
-# Format 1, of lgan 0.1, had no encoder to read graphs with; format 4, which no version was released
-# with, mixed probabilities in another way.
-READ, ALONE, FORMAT = (2, 3, 5), 3, 5
+# Format 1, of lgan 0.1, had no encoder to read graphs with.
+OLDEST, FORMAT = 2, 4
 # Tensors beside the weights: what the targets were scaled by, which graphs were trained on, and
 # what was said of graphs by members that had not seen them; of molecules, what tells near ones;
 # what answers beside the network.
@@ -82,7 +81,7 @@ class Checkpoint:
 
     def save(self, path: Path | str) -> None:
         """Write the checkpoint, whole or not at all."""
-        written = ALONE if self.companion is None else FORMAT
+        written = FORMAT if self.companion is not None else FORMAT - 1
         header = {"format": written, "version": __version__, **self.describe()}
         state = {name: tensor.detach().cpu().contiguous() for name, tensor in self.state.items()}
         beside = {"trained_on": self.trained_on}
@@ -111,11 +110,11 @@ class Checkpoint:
                 raise ValueError("its header is missing")
             header = json_object(metadata["lgan"])
             written, version = header.pop("format", None), header.pop("version", "of unknown age")
-            if written not in READ:
+            if written not in range(OLDEST, FORMAT + 1):
                 raise ValueError(
                     f"lgan {version} wrote it in format {written}, and this is lgan "
-                    f"{__version__}, which reads formats {', '.join(map(str, READ))}; train again, "
-                    "or install that version"
+                    f"{__version__}, which reads formats {OLDEST} to {FORMAT}; train again, or "
+                    "install that version"
                 )
             values = _checked(header)
             state, _ = load_tensors(path)

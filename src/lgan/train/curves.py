@@ -11,10 +11,9 @@ from lgan.train.config import TrainConfig
 from lgan.train.jobs import Job
 from lgan.train.objective import Objective
 from lgan.train.selection import best_epochs, has_stopped, mean_over_models
-from lgan.train.share import SHARES
 
 # What is measured of every model.
-BY_MODEL = ("loss", "test", "validation", "beside")
+BY_MODEL = ("loss", "test", "validation", "agreement")
 
 
 @dataclass(frozen=True)
@@ -83,11 +82,12 @@ class SelectedPredictions:
         return self._each[model]
 
 
-class BagPredictions:
-    """What the members of bags say of their test graphs, for every epoch.
+class BagSums:
+    """The sum over members of what they say of the test graphs of their bag, for every epoch.
 
-    Members of one bag may train in several groups, and which epoch is chosen, and the share of
-    their companions, is known when the last has ended.
+    Members of one bag may train in several groups, and which epoch is chosen is known when the last
+    has ended. In double precision a few numbers of single precision add up without rounding, in
+    whatever groups they come.
 
     Args:
         jobs: The models that train together.
@@ -96,19 +96,21 @@ class BagPredictions:
     """
 
     def __init__(self, jobs: Sequence[Job], epochs: int, outputs: int) -> None:
-        sizes = [job.test.numel() if job.bag >= 0 else 0 for job in jobs]
-        self.values = torch.zeros(epochs, sum(sizes), outputs)
-        self._each: tuple[Tensor, ...] = self.values.split(sizes, 1)
+        self.keys = [(job.variant, job.bag) if job.bag >= 0 else None for job in jobs]
+        self.graphs = {key: job.test for key, job in zip(self.keys, jobs, strict=True) if key}
+        sizes = [graphs.numel() for graphs in self.graphs.values()]
+        self.values = torch.zeros(epochs, sum(sizes), outputs, dtype=torch.float64)
+        self._each = dict(zip(self.graphs, self.values.split(sizes, 1), strict=True))
 
-    def take(self, epoch: int, predictions: Sequence[Tensor]) -> None:
+    def add(self, epoch: int, predictions: Sequence[Tensor]) -> None:
         """Take in what all models say of their test graphs after an epoch, counted from 0."""
-        for every, said in zip(self._each, predictions, strict=True):
-            if every.size(1):
-                every[epoch] = said
+        for key, said in zip(self.keys, predictions, strict=True):
+            if key is not None:
+                self._each[key][epoch] += said
 
-    def of(self, model: int) -> Tensor:
-        """The predictions of a model ``[E, n, O]``; no graphs where it is in no bag."""
-        return self._each[model]
+    def of(self, variant: int, bag: int) -> Tensor | None:
+        """The sums of a bag ``[E, n, O]``; ``None`` where no member of it is here."""
+        return self._each.get((variant, bag))
 
 
 @dataclass
@@ -119,22 +121,22 @@ class Curves:
         loss: Mean training loss.
         test: The metric on the test graphs.
         validation: The metric on the inner hold-out; 0 where there is none.
-        beside: What the share of companions comes from, on the inner hold-out ``[K, E, S]``, see
-            :func:`lgan.train.share.losses`; 0 where there are none.
+        agreement: What the share of companions comes from, on the inner hold-out ``[K, E, 2]``,
+            see :func:`lgan.train.companion.agreement`; 0 where there are none.
         seconds: Time of every epoch ``[E]``, evaluation included.
         metric: What was measured.
         selected: Predictions for the test graphs at the epoch that is best so far.
-        bags: Predictions of the members of every bag, for every epoch.
+        bags: Predictions of the members of every bag, summed, for every epoch.
     """
 
     loss: Tensor
     test: Tensor
     validation: Tensor
-    beside: Tensor
+    agreement: Tensor
     seconds: Tensor
     metric: Metric
     selected: SelectedPredictions
-    bags: BagPredictions
+    bags: BagSums
 
     @staticmethod
     def empty(jobs: Sequence[Job], config: TrainConfig, objective: Objective) -> "Curves":
@@ -146,11 +148,11 @@ class Curves:
             loss=loss,
             test=values,
             validation=values.clone(),
-            beside=values.new_zeros(*values.shape, len(SHARES)),
+            agreement=values.new_zeros(*values.shape, 2),
             seconds=seconds,
             metric=objective.metric,
             selected=SelectedPredictions(jobs, outputs),
-            bags=BagPredictions(jobs, config.epochs, outputs),
+            bags=BagSums(jobs, config.epochs, outputs),
         )
 
     def chosen_on(self, choice: Choice) -> Tensor:
@@ -166,7 +168,7 @@ class Curves:
         higher = self.metric.higher_is_better
         best = best_epochs(means, higher=higher, window=config.window).tolist()
         self.selected.update(epoch, best, predictions)
-        self.bags.take(epoch, predictions)
+        self.bags.add(epoch, predictions)
 
     def stopped(self, who: Sequence[Choice], epochs: int, config: TrainConfig) -> bool:
         """Whether none of the choices has improved for so long, after some epochs, that training
@@ -188,4 +190,4 @@ class Curves:
         """Everything that changes, by name."""
         named = {name: getattr(self, name) for name in (*BY_MODEL, "seconds")}
         named |= {"selected.values": self.selected.values, "selected.epoch": self.selected.epoch}
-        return named | ({"bags": self.bags.values} if self.bags.values.numel() else {})
+        return named | ({"bags": self.bags.values} if self.bags.graphs else {})

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from lgan.data.shards.union import Graphs
 from lgan.data.splits import OUTSIDE
 from lgan.task import Metric, TargetScale
-from lgan.train.companion import Companion, compared, features_of_graphs
+from lgan.train.companion import Companion, agreement, compared, features_of_graphs, share_of
 from lgan.train.config import TrainConfig
 from lgan.train.curves import Curves
 from lgan.train.environment import environment, peak_memory
@@ -25,7 +25,6 @@ from lgan.train.loop import OnEpoch, train_together
 from lgan.train.objective import Objective
 from lgan.train.run_lock import run_lock
 from lgan.train.selection import best_epoch, stop_epoch
-from lgan.train.share import SHARES, joined, losses, share_of
 from lgan.train.stack import join, model_view
 
 logger = logging.getLogger(__name__)
@@ -303,15 +302,14 @@ def _companion(
     known = compared(union, config, inside, len(jobs))
     if known is None:
         return None
-    tests, lost, others = [job.test for job in jobs], torch.zeros_like(SHARES), []
+    tests, agreed, others = [job.test for job in jobs], torch.zeros(2, dtype=torch.float64), []
     companion = known.fit(objective, [job.train for job in jobs], tests, weight)
     for k, graphs in enumerate(tests):
         others.append(known.answers(companion, k, graphs, objective.task))
-        lost += losses(objective, k, graphs, said[k, graphs], others[k], weight)
-    companion = replace(companion, share=float(share_of(lost, objective.task)))
+        agreed += agreement(objective, k, graphs, said[k, graphs], others[k], weight)
+    companion = replace(companion, share=float(share_of(agreed)))
     for k, graphs in enumerate(tests):
-        own, other = said[k, graphs], others[k].to(said)
-        said[k, graphs] = joined(own, other, companion.share, objective.task)
+        said[k, graphs] = said[k, graphs].lerp(others[k].to(said), companion.share)
     return companion
 
 

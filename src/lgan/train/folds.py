@@ -14,8 +14,9 @@ from lgan.data.splits import check_folds, drawn_folds
 from lgan.graph import GraphUnion
 from lgan.task import Metric
 from lgan.train.bag_companions import Beside
+from lgan.train.companion import share_of
 from lgan.train.config import TrainConfig
-from lgan.train.curves import BY_MODEL, Curves, stop_choices
+from lgan.train.curves import BY_MODEL, BagSums, Curves, stop_choices
 from lgan.train.environment import environment, peak_memory
 from lgan.train.groups import how_many_at_once, state_file, train_in_groups
 from lgan.train.jobs import Job, Variant, held_out_job
@@ -23,7 +24,6 @@ from lgan.train.loop import OnEpoch, train_together
 from lgan.train.result import CVResult
 from lgan.train.run_lock import run_lock
 from lgan.train.selection import mean_over_models, stop_epoch
-from lgan.train.share import joined, share_of
 
 
 def cross_validate(
@@ -266,7 +266,7 @@ class _Measured:
     curves: Curves
     predictions: list[Tensor]
     epochs: list[int]
-    every: list[Tensor]
+    bags: list[BagSums]
 
     @staticmethod
     def join(parts: list[Curves]) -> "_Measured":
@@ -276,17 +276,18 @@ class _Measured:
             curves=replace(parts[0], **cat, seconds=seconds),
             predictions=[c.selected.of(k) for c in parts for k in range(len(c.loss))],
             epochs=[epoch for c in parts for epoch in c.selected.epoch.tolist()],
-            every=[c.bags.of(k) for c in parts for k in range(len(c.loss))],
+            bags=[c.bags for c in parts],
         )
 
-    def said(self, model: int, epoch: int) -> Tensor | None:
-        """The predictions of a model after so many epochs: those it chose itself, or one of all
-        that bags keep; ``None`` where they were not kept.
+    def said(self, model: int, epoch: int, bag: tuple[int, int]) -> Tensor | None:
+        """The predictions of a model after so many epochs: those it chose itself, or of the bag
+        that keeps all of them; ``None`` where they were not kept.
         """
+        chosen = self.predictions[model]
         if self.epochs[model] + 1 == epoch:
-            return self.predictions[model]
-        every = self.every[model]
-        return every[epoch - 1] if every.size(1) else None
+            return chosen
+        kept = [every for bags in self.bags if (every := bags.of(*bag)) is not None]
+        return kept[0][epoch - 1].to(chosen.dtype) if kept else None
 
     def cut(self, jobs: list[Job], config: TrainConfig) -> "_Measured":
         """The epochs after which one program of all models would have stopped."""
@@ -332,7 +333,10 @@ def _result(
     predictions = {}
     for rule, models in (("gin", outer), ("fair", inner)):
         chosen = result.selected(rule).epochs if models else ()
-        found = (measured.said(k, epoch) for k, epoch in zip(models, chosen, strict=True))
+        found = (
+            measured.said(k, epoch, (jobs[k].variant, number + k - mine.start))
+            for k, epoch in zip(models, chosen, strict=True)
+        )
         said = [own for own in found if own is not None]
         if models and len(said) == len(models):
             rows = said[0].new_full((union.num_graphs, said[0].size(1)), torch.nan)
@@ -369,13 +373,14 @@ def _with_bags(
     for k in range(number):
         inner = list(mine[number + k * members :][:members])
         validation[k] = mean_over_models(measured.curves.validation[inner])
-        said = torch.stack([measured.every[model][:epochs] for model in inner]).double()
+        job = jobs[inner[0]]
+        sums = [found for bags in measured.bags if (found := bags.of(job.variant, k)) is not None]
+        mean = torch.stack(sums).sum(0)[:epochs] / members  # [E, n, O]
         if beside is not None:
-            shares.append(share_of(measured.curves.beside[inner].sum(0), union.known_task))
-            other = beside.test[k][:, None]  # [members, 1, n, O], said of every epoch
-            said = joined(said, other, shares[k][:, None, None], union.known_task)
-        means.append(said.mean(0).to(torch.get_default_dtype()))  # [E, n, O]
-        truth = y[jobs[inner[0]].test].numpy()
+            shares.append(share_of(measured.curves.agreement[inner].sum(0)))
+            mean = mean.lerp(beside.test[k].to(mean), shares[k][:, None, None])
+        means.append(mean.to(torch.get_default_dtype()))
+        truth = y[job.test].numpy()
         scores = [measured.curves.metric(truth, mean.numpy()) for mean in means[k]]
         test[k] = torch.tensor(scores, dtype=torch.float64)
     result = replace(result, bagged_members=members, bagged_test=test, bagged_validation=validation)

@@ -24,12 +24,12 @@ from lgan.train.adam import StackedAdam
 from lgan.train.average import RunningMean
 from lgan.train.batches import epoch_batches
 from lgan.train.captured import CapturedSteps, CapturedWindows
+from lgan.train.companion import agreement
 from lgan.train.config import TrainConfig
 from lgan.train.curves import Curves, stop_choices
 from lgan.train.evaluate import HeldOut
 from lgan.train.jobs import PER_MODEL_SETTINGS, Job, Variant
 from lgan.train.objective import Objective
-from lgan.train.share import losses
 from lgan.train.snapshot import Snapshot
 from lgan.train.stack import drawn_together
 from lgan.train.state import RunState
@@ -73,7 +73,7 @@ def train_together(
         graph_weight: What the loss of every graph is multiplied by ``[G]``; batch statistics and
             metrics count every graph alike. 1 unless given.
         companions: What the companion of every model says of its inner hold-out, no rows where it
-            has none; how good both are together is measured after every epoch.
+            has none; how that agrees with the model is measured after every epoch.
         captured: Use CUDA graphs on a GPU; the model must not synchronise.
         device: Where to train; by default where the data set is. A data set that is elsewhere
             stays there, and its batches are moved one by one.
@@ -258,8 +258,8 @@ def _measure(
         if job.validation.numel():
             curves.validation[k, epoch] = objective.score(job.validation, validation)
         if companions is not None and len(companions[k]):
-            found = losses(objective, k, job.validation, validation, companions[k])
-            curves.beside[k, epoch] = found
+            found = agreement(objective, k, job.validation, validation, companions[k])
+            curves.agreement[k, epoch] = found
         if not bool(outputs[k].isfinite().all()):
             curves.loss[k, epoch] = torch.nan
         predictions.append(test)
