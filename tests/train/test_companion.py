@@ -14,7 +14,7 @@ from lgan import TrainConfig, cross_validate
 from lgan.experiment import settings_for
 from lgan.task import METRICS, TargetScale, Task
 from lgan.train import OUTSIDE, companion, train_ensemble, train_ensembles
-from lgan.train.companion import Companion, Compared, agreement, share_of, similarities
+from lgan.train.companion import Companion, Compared, Landmarks, agreement, share_of
 from lgan.train.folds import choose_groups
 from lgan.train.objective import Objective
 from lgan.zoo import model_spec
@@ -64,7 +64,7 @@ def _slow_ridge(near, truth, seen, penalty):
 
 def test_similarities_are_those_of_every_pair_of_graphs():
     features = _told(7)
-    found = similarities(features, features)
+    found = Landmarks(features).like(features)
     rows = features.double().tolist()
     counts = [True] * 6 + [False] * 3
     slow = [[_slow_similarity(a, b, counts) for b in rows] for a in rows]
@@ -74,14 +74,14 @@ def test_similarities_are_those_of_every_pair_of_graphs():
 
 def test_features_of_one_kind_and_empty_ones_have_similarities_too():
     features = _told(5)
-    assert similarities(features[:, :6], features[:, :6]).diagonal().tolist() == [1.0] * 5
-    assert similarities(features[:, 6:], features[:, 6:]).diagonal().tolist() == [1.0] * 5
+    assert Landmarks(features[:, :6]).like(features[:, :6]).diagonal().tolist() == [1.0] * 5
+    assert Landmarks(features[:, 6:]).like(features[:, 6:]).diagonal().tolist() == [1.0] * 5
     constant = torch.cat([torch.zeros(5, 2), features[:, 6:]], 1)  # as of scaled numbers
     assert torch.equal(
-        similarities(constant, constant), similarities(features[:, 6:], features[:, 6:])
+        Landmarks(constant).like(constant), Landmarks(features[:, 6:]).like(features[:, 6:])
     )
-    assert similarities(torch.zeros(2, 3), torch.zeros(1, 3)).tolist() == [[0.0], [0.0]]
-    assert similarities(features[:0], features).shape == (0, 5)
+    assert Landmarks(torch.zeros(1, 3)).like(torch.zeros(2, 3)).tolist() == [[0.0], [0.0]]
+    assert Landmarks(features).like(features[:0]).shape == (0, 5)
 
 
 @pytest.mark.parametrize("kind", ["classes", "numbers", "labels"])
@@ -107,7 +107,7 @@ def test_companions_are_ridge_regressions_on_what_their_members_see(kind, monkey
     compared = Compared.of(features, torch.ones(30, dtype=torch.bool))
     held_out = [(fold == k).nonzero()[:, 0] for k in range(3)]
     found = compared.fit(objective, seen, held_out)
-    near = similarities(features, features).numpy()
+    near = Landmarks(features).like(features).numpy()
     for k in range(3):
         slow = np.stack([_slow_ridge(near, column, seen[k].numpy(), 0.3) for column in truth.T], 1)
         if kind != "numbers":
@@ -127,7 +127,7 @@ def test_the_penalty_is_the_one_with_the_least_error_on_held_out_graphs():
     objective = Objective(Task("regression", ("t",)), METRICS["rmse"], y)
     objective = replace(objective, scale=TargetScale.fit(y, torch.stack(seen)))
     compared = Compared.of(features, torch.ones(40, dtype=torch.bool))
-    near, errors = similarities(features, features).numpy(), {}
+    near, errors = Landmarks(features).like(features).numpy(), {}
     truth = y[:, 0].double().numpy()
     for penalty in companion.PENALTIES:
         said = [_slow_ridge(near, truth, own.numpy(), penalty) for own in seen]

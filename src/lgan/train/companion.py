@@ -43,18 +43,53 @@ ROWS = 4096
 MOST = 1e30
 
 
+class Landmarks:
+    """Graphs that others are compared with.
+
+    The similarity of two graphs, from 0 to 1, is the mean of two: the Tanimoto similarity of what
+    is never negative, such as bits of a fingerprint and numbers of patterns, and a Gaussian of
+    everything else, whose scale is the number of its columns, as these have deviation 1.
+
+    Args:
+        features: Their features as wholes ``[m, d]``.
+    """
+
+    def __init__(self, features: Tensor) -> None:
+        self.features = features
+        counts = (features >= 0).all(0)
+        kinds = ((counts, _tanimoto), (~counts, _gaussian))
+        parts = [(columns, features[:, columns].double(), alike) for columns, alike in kinds]
+        # Columns that are 0 in all of them tell nothing.
+        self._parts = [(columns, own, own.square().sum(1), alike)
+                       for columns, own, alike in parts if bool(own.any())]  # fmt: skip
+
+    def __reduce__(self) -> tuple[type["Landmarks"], tuple[Tensor]]:
+        return Landmarks, (self.features,)
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def like(self, graph_x: Tensor) -> Tensor:
+        """How alike graphs are to each of these ``[n, m]``, in double precision."""
+        found = graph_x.new_zeros(len(graph_x), len(self), dtype=torch.float64)
+        for columns, own, squares, alike in self._parts:
+            rows = graph_x[:, columns].double()
+            found += alike(rows @ own.T, rows.square().sum(1)[:, None], squares, own.size(1))
+        return found / max(1, len(self._parts))
+
+
 @dataclass(frozen=True, eq=False)
 class Companion:
     """What members say from features of whole graphs alone.
 
     Attributes:
-        landmarks: Features of the graphs that others are compared with ``[m, d]``.
+        landmarks: The graphs that others are compared with, ``m`` of them.
         weights: What every member multiplies the similarities by ``[K, m, O]``.
         mean: What it adds ``[K, O]``.
         share: How much of an answer is the companion's, from 0 to 1.
     """
 
-    landmarks: Tensor
+    landmarks: Landmarks
     weights: Tensor
     mean: Tensor
     share: float
@@ -65,7 +100,7 @@ class Companion:
 
     def answers(self, graph_x: Tensor, task: Task) -> Tensor:
         """What the companion of each member says of graphs with these features ``[K, n, O]``."""
-        parts = [similarities(rows, self.landmarks) @ self.weights for rows in graph_x.split(ROWS)]
+        parts = [self.landmarks.like(rows) @ self.weights for rows in graph_x.split(ROWS)]
         return in_range(torch.cat(parts, 1) + self.mean[:, None], task)
 
     def beside(self, said: Tensor, graph_x: Tensor, task: Task) -> Tensor:
@@ -75,13 +110,14 @@ class Companion:
 
     def fits(self, members: int, outputs: int, features: int) -> bool:
         """Whether this is the companion of so many members of a model with these sizes."""
-        right = self.landmarks.size(1) == features > 0
+        right = self.landmarks.features.size(1) == features > 0
         return right and (len(self.weights), self.weights.size(2)) == (members, outputs)
 
     def tensors(self) -> dict[str, Tensor]:
         """The fields by the names they have in a file."""
         share = torch.tensor([self.share], dtype=torch.float64)
-        fields = (self.landmarks.half().cpu(), self.weights.cpu(), self.mean.cpu(), share)
+        landmarks = self.landmarks.features.half().cpu()
+        fields = (landmarks, self.weights.cpu(), self.mean.cpu(), share)
         return dict(zip(self.NAMES, fields, strict=True))
 
     @staticmethod
@@ -102,7 +138,7 @@ class Companion:
         )
         if not fits:
             raise ValueError("its companion does not fit together")
-        return Companion(landmarks.float(), weights, mean, float(share))
+        return Companion(Landmarks(landmarks.float()), weights, mean, float(share))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,12 +146,12 @@ class Compared:
     """Graphs by what they are like.
 
     Attributes:
-        landmarks: Features of the graphs that all are compared with ``[m, d]``.
+        landmarks: The graphs that all are compared with, ``m`` of them.
         rows: Every graph in coordinates whose products are its similarities ``[G, m]``.
         factor: Cholesky factor of the similarities among the landmarks ``[m, m]``.
     """
 
-    landmarks: Tensor
+    landmarks: Landmarks
     rows: Tensor
     factor: Tensor
 
@@ -128,13 +164,13 @@ class Compared:
         drawn = torch.randperm(len(those), generator=torch.Generator().manual_seed(0))
         chosen = graph_x[those[drawn[:most].sort().values].to(graph_x.device)]
         largest = torch.finfo(torch.float16).max
-        landmarks = chosen.clamp(-largest, largest).half().float()  # as a file keeps them
-        among = similarities(landmarks, landmarks)
+        landmarks = Landmarks(chosen.clamp(-largest, largest).half().float())  # as in a file
+        among = landmarks.like(landmarks.features)
         among.diagonal().add_(JITTER)
         factor = torch.linalg.cholesky(among)
         rows = graph_x.new_empty(len(graph_x), len(landmarks), dtype=torch.float64)
         for part, into in zip(graph_x.split(ROWS), rows.split(ROWS), strict=True):
-            near = similarities(part, landmarks)
+            near = landmarks.like(part)
             into.copy_(torch.linalg.solve_triangular(factor, near.T, upper=False).T)
         return Compared(landmarks, rows, factor)
 
@@ -192,7 +228,8 @@ class Compared:
             error += (weight[graphs][:, None] * off.square()).nansum((1, 2))
         best = found[int(error.masked_fill(unfit.to(device), torch.inf).argmin())]
         weights = torch.linalg.solve_triangular(self.factor.T, best, upper=True)
-        return Companion(self.landmarks.cpu(), weights.cpu(), mean.cpu(), 1.0)
+        landmarks = Landmarks(self.landmarks.features.cpu())
+        return Companion(landmarks, weights.cpu(), mean.cpu(), 1.0)
 
     def answers(self, companion: Companion, member: int, graphs: Tensor, task: Task) -> Tensor:
         """What the companion of a member says of some of the graphs ``[n, O]``, on the host."""
@@ -288,23 +325,6 @@ def features_of_graphs(union: Graphs, graphs: Tensor | None = None) -> Tensor:
     return torch.cat([rows for rows in told if rows is not None])
 
 
-def similarities(graph_x: Tensor, landmarks: Tensor) -> Tensor:
-    """How alike graphs are by their features, from 0 to 1 ``[n, m]``, in double precision.
-
-    The mean of two kernels: the Tanimoto similarity of what is never negative, such as bits of a
-    fingerprint and numbers of patterns, and a Gaussian of everything else, whose scale is the
-    number of its columns, as these have deviation 1.
-    """
-    counts = (landmarks >= 0).all(0)
-    found, kinds = graph_x.new_zeros(len(graph_x), len(landmarks), dtype=torch.float64), 0
-    for columns, alike in ((counts, _tanimoto), (~counts, _gaussian)):
-        own = landmarks[:, columns].double()
-        if bool(own.any()):  # else they are 0 in all of them, and tell nothing
-            found += alike(graph_x[:, columns].double(), own)
-            kinds += 1
-    return found / max(1, kinds)
-
-
 def in_range(said: Tensor, task: Task) -> Tensor:
     """What a regression says as the task has it: of classes probabilities, numbers as they are."""
     if not task.classes:
@@ -369,12 +389,9 @@ def _alike(truth: Tensor) -> list[tuple[list[int], Tensor]]:
     return found
 
 
-def _tanimoto(a: Tensor, b: Tensor) -> Tensor:
-    common = a @ b.T
-    either = a.square().sum(1)[:, None] + b.square().sum(1) - common
-    return common / either.clamp(min=1e-9)
+def _tanimoto(common: Tensor, mine: Tensor, theirs: Tensor, _: int) -> Tensor:
+    return common / (mine + theirs - common).clamp(min=1e-9)
 
 
-def _gaussian(a: Tensor, b: Tensor) -> Tensor:
-    apart = a.square().sum(1)[:, None] + b.square().sum(1) - 2 * a @ b.T
-    return torch.exp(-apart.clamp(min=0) / a.size(1))
+def _gaussian(common: Tensor, mine: Tensor, theirs: Tensor, columns: int) -> Tensor:
+    return torch.exp(-(mine + theirs - 2 * common).clamp(min=0) / columns)
