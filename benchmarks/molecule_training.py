@@ -27,19 +27,26 @@ _LGAN = "from lgan.cli import main; main()"
 SETS = {"ESOL": ("log_solubility", "regression"), "BBBP": ("p_np", "classification")}
 # Members, width (0: the recipe's) and how many times faster a model must be.
 CASES = ((1, 0, 2.5), (10, 0, 5.0), (10, 300, 1.5))
+# Members of a whole training, and how many times faster a model must be.
+WHOLE = ((1, 3.0), (10, 5.0))
 PREDICTED = 3.0
 
 
 def molecule_training(config: BenchConfig) -> Iterator[Row]:
-    """A whole prediction; then epochs of the default recipe and of chemprop in turn, per model.
+    """A whole prediction and whole trainings; then epochs of the default recipe and of chemprop in
+    turn, per model.
 
-    The first epoch of a process is left out. Both sides validate within their epoch. The widest
-    case has one turn of two more epochs. A prediction is the command from its start to its end,
-    with one model that has hardly trained: by default, and by the graphs alone.
+    A prediction is the command from its start to its end, with one model that has hardly trained:
+    by default, and by the graphs alone. A training is the command with its defaults, which reads
+    the table and, of ours, computes descriptors and writes the report. Of epochs the first of a
+    process is left out; both sides validate within their epoch. The widest case has one turn of two
+    more epochs.
     """
     with TemporaryDirectory(prefix="lgan-bench-") as folder:
         files = _files(config, Path(folder))
         yield from _predictions(files, Path(folder), config)
+        for name, path in files.items():
+            yield from _trainings(name, path, Path(folder), config)
         for name, path in files.items():
             yield from _epochs(name, path, config)
 
@@ -142,6 +149,39 @@ def _predictions(files: dict[str, Path], folder: Path, config: BenchConfig) -> l
             note="" if peer else NO_PEER,
         )
         for told, run in ours.items()
+    ]
+
+
+def _trainings(name: str, path: Path, folder: Path, config: BenchConfig) -> list[Row]:
+    target, kind = SETS[name]
+    cases = WHOLE[:1] if config.quick else WHOLE
+    short = ["--epochs", "1"] if config.quick else []
+    ours = []
+    for members, _ in cases:
+        config.progress(f"{name}, lgan train, {members}")
+        out = str(folder / f"{name}-{members}")
+        command = [sys.executable, "-c", _LGAN, "train", str(path), "--target", target]
+        ours.append(measured([*command, "--members", str(members), *short, "--output", out]))
+    peer = None
+    if (python := peer_python()) is not None:
+        config.progress(f"{name}, chemprop train")
+        command = [str(Path(python).parent / "chemprop"), "train", "-i", str(path), "-s", "smiles"]
+        command += ["--task-type", kind, "--target-columns", target, *short]
+        peer = measured([*command, "-o", str(folder / f"{name}-peer")], library=False)
+    return [
+        Row(
+            name=f"{name}, {members} trained, each",
+            what="the command by its defaults from start to end, per model",
+            seconds=run.seconds / members,
+            peer=None if peer is None else "chemprop train",
+            peer_seconds=None if peer is None else peer.seconds,
+            memory=run.memory,
+            peer_memory=None if peer is None else peer.memory,
+            bar=Bar("speedup", least),
+            size=members,
+            note="" if peer else NO_PEER,
+        )
+        for (members, least), run in zip(cases, ours, strict=True)
     ]
 
 
