@@ -353,9 +353,8 @@ def _measure(
         if seed:  # draws other folds too
             fold = stratified_folds(union.y.cpu(), FOLDS, seed)
     begin = time.perf_counter()
-    result = cross_validate(
-        build, union, folds=fold, config=config, bagged=members, metric=task.default_metric.name,
-    )  # fmt: skip
+    metric = task.default_metric.name if task.classes else "rmse"
+    result = cross_validate(build, union, folds=fold, config=config, bagged=members, metric=metric)
     bagged, fair = result.selected("bagged"), result.selected("fair")
     return {
         "set": name, "choice": choice, "members": members, "seed": seed, "metric": result.metric,

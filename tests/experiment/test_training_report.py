@@ -7,7 +7,12 @@ import torch
 
 from browser import asked
 from lgan.experiment import Reading, ReadSource, factory, settings_for, stored_model
-from lgan.experiment.training_report import estimate_words, how_wrong, training_report
+from lgan.experiment.training_report import (
+    by_target,
+    estimate_words,
+    how_wrong,
+    training_report,
+)
 from lgan.task import Task
 from lgan.train import train_ensemble
 from lgan.train.out_of_fold import OutOfFold
@@ -130,6 +135,15 @@ def test_the_surest_wrong_class_is_the_worst_mistake():
     off, output = how_wrong(_known([1, 0, 2], said), task)
     assert off.tolist() == pytest.approx([0, 0.6, 0.1])
     assert output.tolist() == [1, 1, 0]
+
+
+def test_every_target_is_told_in_its_own_units():
+    y = torch.tensor([[1.0, 100.0], [2.0, torch.nan], [3.0, 300.0]])
+    said = y.nan_to_num(0) + torch.tensor([0.5, 20.0])
+    known = OutOfFold(y, said, torch.tensor([0, 1, 0]), torch.tensor([0, 1]))
+    task = Task("regression", ("logS", "mw"))
+    assert by_target(known, task) == "rmse by target: logS 0.5, mw 20"
+    assert by_target(known, Task("regression", ("logS",))) == ""
 
 
 def test_numbers_are_off_in_units_of_the_deviation_of_their_target():

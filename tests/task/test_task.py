@@ -46,8 +46,9 @@ def test_outputs() -> None:
         "roc-auc",
         "accuracy",
         "roc-auc",
-        "rmse",
+        "r2",  # of two targets, whose units may differ
     ]
+    assert Task("regression", ("a",)).default_metric.name == "rmse"
 
 
 def test_encoded_classes() -> None:

@@ -292,6 +292,36 @@ def test_graphs_without_weight_are_not_read(told, build):
     assert len(found[0].companion.landmarks) == int((weight > 0).sum())
 
 
+def test_a_heavy_graph_counts_where_it_is_seen_alone(monkeypatch):
+    monkeypatch.setattr(companion, "PENALTIES", (0.3,))
+    features, fold = _told(30), torch.arange(30) % 3
+    y = features[:, :1] + torch.arange(30)[:, None] / 10
+    seen, held_out = [fold != k for k in range(3)], [(fold == k).nonzero()[:, 0] for k in range(3)]
+    objective = Objective(Task("regression", ("t",)), METRICS["rmse"], y)
+    compared = Compared.of(features, torch.ones(30, dtype=torch.bool))
+    weight = torch.ones(30)
+    weight[0] = 1e20
+    plain, found = (compared.fit(objective, seen, held_out, w) for w in (None, weight))
+    torch.testing.assert_close(found.weights[0], plain.weights[0])  # holds the heavy graph out
+    assert found.weights.isfinite().all()
+    assert float(share_of(torch.tensor([torch.inf, torch.inf]))) == 0
+
+
+def test_threads_change_no_bit():
+    features, fold = _told(60), torch.arange(60) % 3
+    objective = Objective(Task("regression", ("t",)), METRICS["rmse"], features[:, :1])
+    seen, held_out = [fold != k for k in range(3)], [(fold == k).nonzero()[:, 0] for k in range(3)]
+    before, found = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            compared = Compared.of(features, torch.ones(60, dtype=torch.bool))
+            found.append(compared.fit(objective, seen, held_out).weights)
+    finally:
+        torch.set_num_threads(before)
+    assert torch.equal(*found)
+
+
 def test_a_file_gives_the_companion_back(told, build):
     found = train_ensemble(build, told, members=2, config=CONFIG).companion
     again = Companion.from_tensors(found.tensors())
@@ -312,7 +342,7 @@ def test_a_file_gives_the_companion_back(told, build):
         ("companion_weights", lambda t: t[:, :-1]),
         ("companion_weights", lambda t: t * float("nan")),
         ("companion_mean", lambda t: t.float()),
-        ("companion_mean", lambda t: t + 1e300),
+        ("companion_mean", lambda t: t + float("inf")),
         ("companion_mean", lambda t: t[:1]),
         ("companion_landmarks", lambda t: t.long()),
         ("companion_landmarks", lambda t: t[0]),

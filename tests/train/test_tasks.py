@@ -139,7 +139,7 @@ def test_a_resumed_run_ends_with_the_same_predictions(kind, union, tmp_path):
 
 def test_a_model_alone_gives_numbers_in_the_units_of_the_targets(union):
     data = _with_task(union, "regression", missing=False)
-    one = train_ensemble(_build(data), data, members=1, folds=4, config=CONFIG)
+    one = train_ensemble(_build(data), data, members=1, folds=4, config=CONFIG, metric="rmse")
     graphs = (one.fold == 0).nonzero().flatten()
     scale = TargetScale(one.scale.mean[0], one.scale.std[0])
     found = data.known_task.link(predict(model_view(one.network, 0), data, graphs), scale)

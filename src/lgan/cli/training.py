@@ -231,7 +231,7 @@ def train(
                 stored_model,
                 with_data_options,
             )
-            from lgan.experiment.training_report import estimate_words
+            from lgan.experiment.training_report import by_target, estimate_words
             from lgan.train import train_ensemble
 
             network_spec(model)  # a kernel is refused before its data are read
@@ -285,6 +285,9 @@ def train(
         return
     figure, caveat = estimate_words(trained)
     console.print(f"out-of-fold {measured}: [bold]{figure}[/]", highlight=False)
+    assert stored.out_of_fold is not None  # a model of this version has them
+    if each := by_target(stored.out_of_fold, union.known_task):
+        console.print(each, soft_wrap=True, markup=False, highlight=False)
     note(caveat)
     console.print(f"model: {path}", soft_wrap=True, markup=False, highlight=False)
     if written:

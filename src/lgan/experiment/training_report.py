@@ -35,6 +35,8 @@ from lgan.train.out_of_fold import OutOfFold
 WORST, MOST_EDGES = 6, 300
 # Targets that have a scatter plot of their own.
 SCATTERS = 6
+# Targets that are named with their scores in a line.
+NAMED = 12
 INK, PALE, MARK = "#1d232b", "#aab4c0", "#9a3b00"
 
 
@@ -106,7 +108,7 @@ def _learning(trained: TrainedEnsemble, metric: str) -> str:
         )
         ax.axvline(trained.epoch, color=MARK, lw=1, ls="--")
         ax.set(xlabel="epoch", title=name)
-    window = trained.info["config"]["window"]
+    window = min(trained.info["config"]["window"], trained.test.size(1))
     over = f", averaged over {window} epochs," if window > 1 else ""
     alone = "" if trained.companion is None else ", without companions,"
     return _figure(
@@ -184,11 +186,18 @@ def _mistakes(predictor: Predictor, source: ReadSource, known: OutOfFold, graphs
                 items[g] = explained_items(predictor, replace(one, targets={}), found)[0]
     except ValueError as error:  # not every network can be explained
         refused = f" Not explained: {error}"
-    scale = Scale.joint(item.picture.scale for item in items.values())
+    # Probabilities have one scale, numbers of several targets one each.
+    kinds = [0] * len(worst) if predictor.task.classes else outputs.tolist()
+    scales = {
+        kind: Scale.joint(items[g].picture.scale for g in items if kinds[g] == kind)
+        for kind in set(kinds)
+    }
     for g, place in enumerate(worst.tolist()):
         target, truth, guess = mistake_words(known, predictor.task, place, int(outputs[g]))
         name = f"{raw.name} {int(raw.rows[g])}" if raw.ids is None else raw.ids[g]
-        drawn = picture_html(items[g].picture.on_scale(scale), name) if g in items else ""
+        drawn = (
+            picture_html(items[g].picture.on_scale(scales[kinds[g]]), name) if g in items else ""
+        )
         told = f"predicted <b>{escape(guess)}</b>, is <b>{escape(truth)}</b>"
         told = told if predictor.task.has_classes else f"{escape(target)}: {told}"
         row = f"row {int(raw.rows[g]) + 1}"
@@ -223,6 +232,17 @@ def how_wrong(known: OutOfFold, task: Task) -> tuple[Tensor, Tensor]:
         off = off / (y - y.nanmean(0)).square().nanmean(0).sqrt().clamp(min=1e-12)
     largest = off.nan_to_num(0).max(1)
     return largest.values, largest.indices
+
+
+def by_target(known: OutOfFold, task: Task) -> str:
+    """Of several targets, how well each was predicted out of fold: numbers in their own units."""
+    if len(task.targets) == 1:
+        return ""
+    metric = task.default_metric if task.classes else task.metric("rmse")
+    found = metric.by_target(known.y.numpy(), known.predictions.numpy())
+    each = [f"{name} {value:.4g}" for name, value in zip(task.targets, found, strict=True)]
+    more = f" and {len(each) - NAMED} more" if len(each) > NAMED else ""
+    return f"{metric.name} by target: {', '.join(each[:NAMED])}{more}"
 
 
 def worst_mistakes(known: OutOfFold, task: Task) -> tuple[Tensor, Tensor]:

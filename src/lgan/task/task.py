@@ -116,8 +116,11 @@ class Task:
 
     @property
     def default_metric(self) -> Metric:
-        """The metric by which models are chosen unless another is named."""
-        return METRICS[DEFAULT_METRIC[self.kind]]
+        """The metric by which models are chosen unless another is named; of several numbers one
+        that does not depend on their units.
+        """
+        several = self.kind == "regression" and len(self.targets) > 1
+        return METRICS["r2" if several else DEFAULT_METRIC[self.kind]]
 
     def metric(self, name: str | None = None) -> Metric:
         """The metric of this name, if it fits; the default one unless named."""

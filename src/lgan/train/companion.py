@@ -39,8 +39,6 @@ JITTER = 1e-6
 LEAST = 1e-6
 # Graphs at a time.
 ROWS = 4096
-# Numbers of a companion in a file are smaller.
-MOST = 1e30
 
 
 class Landmarks:
@@ -105,8 +103,9 @@ class Companion:
 
     def beside(self, said: Tensor, graph_x: Tensor, task: Task) -> Tensor:
         """What members and their companions say together, where members say ``[K, n, O]``."""
-        other = self.answers(graph_x, task).to(said)
-        return said.lerp(other, self.share)
+        if self.share == 0:  # nothing, whatever a companion says
+            return said
+        return said.lerp(self.answers(graph_x, task).to(said), self.share)
 
     def fits(self, members: int, outputs: int, features: int) -> bool:
         """Whether this is the companion of so many members of a model with these sizes."""
@@ -133,7 +132,7 @@ class Companion:
             and weights.size(2) == mean.size(1)
             and landmarks.dtype == torch.float16
             and weights.dtype == mean.dtype == share.dtype == torch.float64
-            and all(bool((t.abs() < MOST).all()) for t in (landmarks, weights, mean))
+            and all(bool(t.isfinite().all()) for t in (landmarks, weights, mean))
             and bool((share >= 0) & (share <= 1))
         )
         if not fits:
@@ -165,13 +164,19 @@ class Compared:
         chosen = graph_x[those[drawn[:most].sort().values].to(graph_x.device)]
         largest = torch.finfo(torch.float16).max
         landmarks = Landmarks(chosen.clamp(-largest, largest).half().float())  # as in a file
-        among = landmarks.like(landmarks.features)
-        among.diagonal().add_(JITTER)
-        factor = torch.linalg.cholesky(among)
         rows = graph_x.new_empty(len(graph_x), len(landmarks), dtype=torch.float64)
-        for part, into in zip(graph_x.split(ROWS), rows.split(ROWS), strict=True):
-            near = landmarks.like(part)
-            into.copy_(torch.linalg.solve_triangular(factor, near.T, upper=False).T)
+        parts = list(zip(graph_x.split(ROWS), rows.split(ROWS), strict=True))
+        with ops.model_threads(graph_x.device):
+            among = landmarks.like(landmarks.features)
+            among.diagonal().add_(JITTER)
+            factor = torch.linalg.cholesky(among)
+
+            def of_part(number: int) -> None:
+                part, into = parts[number]
+                near = landmarks.like(part)
+                into.copy_(torch.linalg.solve_triangular(factor, near.T, upper=False).T)
+
+            ops.side_by_side(of_part, len(parts))
         return Compared(landmarks, rows, factor)
 
     def fit(
@@ -191,6 +196,7 @@ class Compared:
         """
         task, device = objective.task, self.rows.device
         truth = truth_of(task, objective.y).to(device)
+        alike = weight is None
         weight = torch.ones(len(truth)) if weight is None else weight.cpu()
         weight = weight.to(device, torch.float64)
         eye = torch.eye(self.rows.size(1), dtype=truth.dtype, device=device)
@@ -200,8 +206,11 @@ class Compared:
         unfit = torch.zeros(len(PENALTIES), dtype=torch.bool)
 
         def of_member(k: int) -> None:
-            # Members see most of what all of them see: what they do not is sooner added up.
-            sums = every - _Sums.over(self.rows, truth[:, columns], weight, pooled & ~members[k])
+            # Members see most of what all of them see: what they do not is sooner added up. Of
+            # weights that are far apart nothing would be left of the small ones.
+            own = pooled & (~members[k] if alike else members[k])
+            sums = _Sums.over(self.rows, truth[:, columns], weight, own)
+            sums = every - sums if alike else sums
             if sums.graphs == 0:
                 return
             mean[k, columns] = sums.wanted / sums.weight
@@ -209,10 +218,10 @@ class Compared:
             unit = sums.weight / sums.graphs
             for place, penalty in enumerate(PENALTIES):
                 ridge, failed = torch.linalg.cholesky_ex(sums.gram / unit + penalty * eye)
-                if failed:  # weights of graphs may be too far apart for sums of them
-                    unfit[place] = True
+                solved = torch.cholesky_solve(right / unit, ridge)
+                if failed or not bool(solved.isfinite().all()):
+                    unfit[place] = True  # weights of graphs, or targets, are too far apart
                 else:
-                    solved = torch.cholesky_solve(right / unit, ridge)
                     found[place, k][:, columns] = solved
 
         with ops.model_threads(device):
@@ -220,14 +229,14 @@ class Compared:
                 pooled = members.any(0) & known
                 every = _Sums.over(self.rows, truth[:, columns], weight, pooled)
                 ops.side_by_side(of_member, len(members))
-        error = truth.new_zeros(len(PENALTIES))
-        for k, graphs in enumerate(held_out):
-            graphs = graphs.to(device)
-            said = in_range(self.rows[graphs] @ found[:, k] + mean[k], task)
-            off = (said - truth[graphs]) / _unit(objective, k, truth)
-            error += (weight[graphs][:, None] * off.square()).nansum((1, 2))
-        best = found[int(error.masked_fill(unfit.to(device), torch.inf).argmin())]
-        weights = torch.linalg.solve_triangular(self.factor.T, best, upper=True)
+            error = truth.new_zeros(len(PENALTIES))
+            for k, graphs in enumerate(held_out):
+                graphs = graphs.to(device)
+                said = in_range(self.rows[graphs] @ found[:, k] + mean[k], task)
+                off = (said - truth[graphs]) / _unit(objective, k, truth)
+                error += (weight[graphs][:, None] * off.square()).nansum((1, 2))
+            best = found[int(error.masked_fill(unfit.to(device), torch.inf).argmin())]
+            weights = torch.linalg.solve_triangular(self.factor.T, best, upper=True)
         landmarks = Landmarks(self.landmarks.features.cpu())
         return Companion(landmarks, weights.cpu(), mean.cpu(), 1.0)
 
@@ -271,6 +280,51 @@ class _Sums:
             self.gram - other.gram, self.right - other.right, self.rows - other.rows,
             self.wanted - other.wanted, self.weight - other.weight, self.graphs - other.graphs,
         )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """The companions of some members.
+
+    Attributes:
+        companion: What they say; its share is all yet.
+        compared: The graphs as they see them.
+        objective: The task, the targets and their scale in the training part of each member.
+        held_out: What each says of the graphs that its member holds out ``[n, O]``.
+    """
+
+    companion: Companion
+    compared: Compared
+    objective: Objective
+    held_out: list[Tensor]
+
+
+def fitted(
+    union: Graphs,
+    config: TrainConfig,
+    inside: Tensor,
+    seen: Sequence[Tensor],
+    held_out: Sequence[Tensor],
+    weight: Tensor | None = None,
+) -> Fitted | None:
+    """The companions of members, where the settings have these.
+
+    Args:
+        union: The data set.
+        config: Settings.
+        inside: The graphs that may be read ``[G]``.
+        seen: Whether a member trains on every graph ``[G]``.
+        held_out: The graphs that it does not, and is judged by.
+        weight: Weight of every graph ``[G]``; 1 unless given.
+    """
+    known = compared(union, config, inside, len(seen))
+    if known is None:
+        return None
+    task = union.known_task
+    objective = Objective.of(task, task.default_metric, union.y, torch.stack(list(seen)))
+    found = known.fit(objective, seen, held_out, weight)
+    said = [known.answers(found, k, graphs, task) for k, graphs in enumerate(held_out)]
+    return Fitted(found, known, objective, said)
 
 
 def compared(union: Graphs, config: TrainConfig, inside: Tensor, members: int) -> Compared | None:
@@ -368,7 +422,8 @@ def share_of(agreements: Tensor) -> Tensor:
     the least squared error of single members, and less, as their mean is better.
     """
     towards, length = agreements.unbind(-1)
-    return OF_BEST_SHARE * (towards / length.clamp(min=1e-12)).clamp(0, 1)
+    best = towards / length.clamp(min=1e-12)
+    return OF_BEST_SHARE * best.nan_to_num(0.0).clamp(0, 1)  # NaN where weights are too large
 
 
 def _unit(objective: Objective, model: int, like: Tensor) -> Tensor:

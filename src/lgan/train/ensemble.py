@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from lgan.data.shards.union import Graphs
 from lgan.data.splits import OUTSIDE
 from lgan.task import Metric, TargetScale
-from lgan.train.companion import Companion, agreement, compared, features_of_graphs, share_of
+from lgan.train.companion import Companion, agreement, features_of_graphs, fitted, share_of
 from lgan.train.config import TrainConfig
 from lgan.train.curves import Curves
 from lgan.train.environment import environment, peak_memory
@@ -152,9 +152,10 @@ def train_ensemble(
     """
     if members < 1:
         raise ValueError(f"`members` must be 1 or more, got {members}.")
-    config = (config or TrainConfig()).sized(union.num_graphs)
+    config = config or TrainConfig()
     number = (max(5, members) if members > 1 else 10) if folds is None else folds
     fold, _ = choose_groups(union, number, config.seed, at_most=folds is None, outside=True)
+    config = config.sized(int((fold != OUTSIDE).sum()))
     jobs = _jobs(fold, members, config.seed)
     # Batches are drawn from the whole set, and larger where a part of it is not read.
     share = float((fold != OUTSIDE).double().mean())
@@ -259,7 +260,7 @@ def _ensemble(
         union.known_task, measured, union.y, torch.stack([job.train for job in jobs])
     )
     said = _held_out_predictions(network, union, jobs, objective, place)
-    companion = _companion(union, objective, config, jobs, fold, said, graph_weight)
+    companion = _companion(union, config, jobs, fold, said, graph_weight)
     oof, y = said.nanmean(0), union.y.cpu()
     info = {
         "metric": measured.name,
@@ -287,7 +288,6 @@ def _ensemble(
 
 def _companion(
     union: Graphs,
-    objective: Objective,
     config: TrainConfig,
     jobs: list[Job],
     fold: Tensor,
@@ -299,17 +299,16 @@ def _companion(
     """
     inside = fold != OUTSIDE
     inside = inside if weight is None else inside & (weight.cpu() > 0)
-    known = compared(union, config, inside, len(jobs))
-    if known is None:
+    seen, tests = [job.train for job in jobs], [job.test for job in jobs]
+    found = fitted(union, config, inside, seen, tests, weight)
+    if found is None:
         return None
-    tests, agreed, others = [job.test for job in jobs], torch.zeros(2, dtype=torch.float64), []
-    companion = known.fit(objective, [job.train for job in jobs], tests, weight)
-    for k, graphs in enumerate(tests):
-        others.append(known.answers(companion, k, graphs, objective.task))
-        agreed += agreement(objective, k, graphs, said[k, graphs], others[k], weight)
-    companion = replace(companion, share=float(share_of(agreed)))
-    for k, graphs in enumerate(tests):
-        said[k, graphs] = said[k, graphs].lerp(others[k].to(said), companion.share)
+    agreed = torch.zeros(2, dtype=torch.float64)
+    for k, (graphs, other) in enumerate(zip(tests, found.held_out, strict=True)):
+        agreed += agreement(found.objective, k, graphs, said[k, graphs], other, weight)
+    companion = replace(found.companion, share=float(share_of(agreed)))
+    for k, (graphs, other) in enumerate(zip(tests, found.held_out, strict=True)):
+        said[k, graphs] = said[k, graphs].lerp(other.to(said), companion.share)
     return companion
 
 
