@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 
+import networkx as nx
 import pytest
 import torch
 
@@ -65,6 +66,18 @@ def test_data_in_another_order_are_different(beside):
     for smiles in (["CCO", "CCN", "CC"], ["CCN", "CCO", "CC"]):
         union = library.load(smiles, targets={"y": [0, 0, 1]})
         joined.check_same_data(union, torch.arange(3))
+    assert said[0] != said[1]
+
+
+def test_other_features_of_edges_are_other_data(beside):
+    said = []
+    beside(lambda own: said.append(own[0]) or own)
+    for kinds in ("abab", "baba"):
+        ring = nx.cycle_graph(4)
+        told = dict(zip(ring.edges, kinds, strict=True))
+        nx.set_edge_attributes(ring, told, "kind")
+        union = library.load([ring, ring], targets={"y": [0, 1]})
+        joined.check_same_data(union, torch.arange(2))
     assert said[0] != said[1]
 
 

@@ -11,7 +11,7 @@ import time
 import pytest
 import torch
 
-from lgan.data import Shards, graph_features, load, load_raw, prepare_shards, scaffolds
+from lgan.data import Encoder, Shards, graph_features, load, load_raw, prepare_shards, scaffolds
 from lgan.data.molecules.features import MoleculeFeatures
 from lgan.data.shards import prepare as module
 from lgan.data.shards.union import ShardedUnion
@@ -92,6 +92,20 @@ def test_features_of_whole_graphs_have_the_bits_of_the_table(assays, tmp_path, f
     assert torch.equal(got.graph_x, whole.graph_x[[0, 18, 7]])
     with pytest.raises(ValueError, match="prepared"):
         load(folder, graph_features="morgan,rdkit2d")
+
+
+@pytest.mark.parametrize("shards", [1, 2, 4])
+def test_rows_without_a_target_count_in_any_number_of_shards(tmp_path, shards):
+    path, features = tmp_path / "t.csv", ("pH", "patterns", "shape")
+    cells = [(smiles, i % 2 if i < 6 else "", i * i) for i, smiles in enumerate(SMILES)]
+    lines = [",".join(map(str, row)) for row in cells]
+    path.write_text("\n".join(["smiles,active,pH", *lines]) + "\n")
+    whole = Encoder.fit(load_raw(path, targets="active", columns=["pH"]), graph_features=features)
+    options = {"targets": "active", "graph_features": features, "shards": shards}
+    made = prepare_shards(path, tmp_path / "shards", **options)
+    assert made.encoder == whole
+    assert (len(made), made.num_graphs) == (min(shards, 3), 6)
+    assert made.union().graph_x.shape == (6, whole.num_graph_features)
 
 
 def test_auto_is_decided_by_the_rows_of_the_table(table, tmp_path, monkeypatch):

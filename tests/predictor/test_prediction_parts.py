@@ -1,13 +1,18 @@
 """Parts of a prediction together are the prediction, and none of them is made twice."""
 
 import csv
+from dataclasses import replace
 
 import pytest
+import torch
 
 import molecule_models
 from lgan.predictor import prediction_parts as module
 from lgan.predictor.prediction_parts import predict_in_parts
 from lgan.predictor.prediction_rows import PredictionRows
+from lgan.predictor.predictor import load_model
+from lgan.task import TargetScale
+from lgan.train.companion import Companion, Landmarks
 
 
 @pytest.fixture
@@ -51,6 +56,30 @@ def test_finished_parts_are_not_made_again_and_others_are_refused(table, tmp_pat
     other = molecule_models.predictor([0, 1, 1, 1, 0], num_layers=1)
     with pytest.raises(ValueError, match="predictions of something else: model"):
         predict_in_parts(other, table, folder, parts=4)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"target_scale": TargetScale(torch.zeros(1), torch.ones(1))}, {"encoder": {}},
+     {"companion": Companion(Landmarks(torch.ones(2, 3)), torch.ones(1, 2, 1),
+                             torch.ones(1, 1), 0.5)},
+     {"trained_on": torch.tensor([7])}, {"info": {"compress": False}}],
+    ids=lambda change: next(iter(change)),
+)  # fmt: skip
+def test_a_model_with_the_same_weights_is_another_one(table, tmp_path, predictor, change):
+    predict_in_parts(predictor, table, tmp_path, parts=1)
+    other = replace(predictor, checkpoint=replace(predictor.checkpoint, **change))
+    with pytest.raises(ValueError, match="predictions of something else: model"):
+        predict_in_parts(other, table, tmp_path, parts=1)
+
+
+def test_a_model_that_was_stored_goes_on_with_the_same_column_alone(table, tmp_path, predictor):
+    folder, path = tmp_path / "out", tmp_path / "model.safetensors"
+    predict_in_parts(predictor, table, folder, parts=4)
+    predictor.checkpoint.save(path)
+    predict_in_parts(load_model(path), table, folder, parts=4, smiles_column="smiles")
+    with pytest.raises(ValueError, match="something else: smiles column smiles → id"):
+        predict_in_parts(predictor, table, folder, parts=4, smiles_column="id")
 
 
 @pytest.mark.parametrize("name", ["binary", "several", "number"])

@@ -14,9 +14,10 @@ from lgan import TrainConfig, cross_validate
 from lgan.experiment import settings_for
 from lgan.task import METRICS, TargetScale, Task
 from lgan.train import OUTSIDE, companion, train_ensemble, train_ensembles
-from lgan.train.companion import Companion, Compared, Landmarks, agreement, share_of
+from lgan.train.companion import Companion, Compared, Landmarks
 from lgan.train.folds import choose_groups
 from lgan.train.objective import Objective
+from lgan.train.share import OF_BEST_SHARE, agreement, share_of
 from lgan.zoo import model_spec
 
 CONFIG = TrainConfig(epochs=4, iterations=2, batch_size=16, seed=4, window=2, companion="kernel")
@@ -162,7 +163,7 @@ def test_the_share_makes_the_squared_error_least(other, seed):
     objective = Objective(Task("regression", ("t",)), METRICS["rmse"], truth)
     beside = torch.tensor(other, dtype=torch.float64)[:, None]
     found = agreement(objective, 0, torch.arange(8), said, beside)
-    share = float(share_of(found)) / companion.OF_BEST_SHARE
+    share = float(share_of(found)) / OF_BEST_SHARE
     errors = {w / 100: float((said.lerp(beside, w / 100) - truth).square().sum())
               for w in range(101)}  # fmt: skip
     assert float((said.lerp(beside, share) - truth).square().sum()) <= min(errors.values()) + 1e-9
@@ -171,7 +172,7 @@ def test_the_share_makes_the_squared_error_least(other, seed):
 def test_a_share_of_nothing_known_is_nothing():
     assert float(share_of(torch.zeros(2))) == 0
     assert share_of(torch.tensor([[-1.0, 2.0], [5.0, 1.0]])).tolist() == [
-        0.0, pytest.approx(companion.OF_BEST_SHARE),
+        0.0, pytest.approx(OF_BEST_SHARE),
     ]  # fmt: skip
 
 
@@ -179,7 +180,7 @@ def test_members_answer_with_their_companions_beside_them(told, build, tmp_path)
     alone = train_ensemble(build, told, members=3, config=ALONE)
     both = train_ensemble(build, told, members=3, config=CONFIG)
     share, graphs = both.companion.share, torch.arange(told.num_graphs)
-    assert 0 < share <= companion.OF_BEST_SHARE
+    assert 0 < share <= OF_BEST_SHARE
     assert alone.companion is None
     said = both.companion.answers(told.graph_x, told.known_task)
     expected = alone.answers(told, graphs).lerp(said, share)

@@ -1,19 +1,21 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from lgan import GraphUnion, TrainConfig
-from lgan.data import load_tensors, stratified_folds
+from lgan import LGAN, GraphUnion, TrainConfig
+from lgan.data import load_tensors, prepare_shards, stratified_folds
+from lgan.data.shards.union import ShardedUnion
 from lgan.train.batches import epoch_batches
 from lgan.train.config import Precision
 from lgan.train.curves import Curves
 from lgan.train.jobs import Job, Variant, held_out_job
-from lgan.train.loop import train_together
+from lgan.train.loop import content, train_together
 from lgan.train.stack import unstack
 from stacks import build_stack
 
@@ -406,3 +408,24 @@ def test_a_run_goes_on_with_its_own_data_alone(what, union, factory, fold, tmp_p
     other = replace(union, y=y.flip(0)) if what == "targets" else replace(union, x=x.flip(0))
     with pytest.raises(ValueError, match=what):
         _train(other, factory(), fold, [0], state=state, resume=True)
+
+
+def test_a_run_on_shards_goes_on_with_these_alone(tmp_path):
+    state, unions = tmp_path / "state.safetensors", []
+    for atoms in ("NO", "ON"):
+        (tmp_path / atoms).mkdir()
+        path = tmp_path / atoms / "t.csv"
+        rows = [f"{'C' * (1 + i % 5)}{atoms[i % 2]},{i % 2}" for i in range(20)]
+        path.write_text("\n".join(["smiles,y", *rows]) + "\n")
+        options = {"shards": 2, "graph_features": "shape"}
+        unions.append(ShardedUnion(prepare_shards(path, path.parent / "shards", **options), 1))
+    first, second = unions
+    sizes = {"edge_dim": first.num_edge_features, "graph_dim": first.num_graph_features}
+    build = partial(LGAN, first.num_features, 4, 1, num_layers=1, **sizes)
+    fold = torch.arange(20) % 2
+    _train(first, build, fold, [0], state=state)
+    _train(first, build, fold, [0], state=state, resume=True)
+    with pytest.raises(ValueError, match="other settings: features and edges"):
+        _train(second, build, fold, [0], state=state, resume=True)
+    other = ShardedUnion(first.shards.without_graph_features(), 1)
+    assert content(other) != content(first)

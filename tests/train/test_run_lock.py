@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from lgan import TrainConfig, cross_validate
+from lgan.data import replaced
 from lgan.train import train_ensemble
 from lgan.train.run_lock import run_lock
 
@@ -59,12 +60,24 @@ def test_it_may_be_taken_inside_itself_and_given_back(tmp_path):
             pass
 
 
-def test_what_an_interrupted_writer_left_is_removed(tmp_path):
-    (tmp_path / ".result.json.123.tmp").write_text("half a rec")
-    (tmp_path / "result.json").write_text("a record")
-    with run_lock(tmp_path):
-        assert not (tmp_path / ".result.json.123.tmp").exists()
-    assert (tmp_path / "result.json").read_text() == "a record"
+def test_files_of_others_stay(tmp_path):
+    (tmp_path / ".notes.tmp").write_text("mine")
+    with replaced(tmp_path / "predicted.csv") as temporary:
+        temporary.write_text("rows")
+        with run_lock(tmp_path):
+            pass
+    assert (tmp_path / "predicted.csv").read_text() == "rows"
+    assert (tmp_path / ".notes.tmp").read_text() == "mine"
+
+
+def test_a_training_removes_what_a_killed_one_left(union, factory, tmp_path):
+    names = ("state-0.safetensors", "result.json")
+    stale = [tmp_path / f".{name}.0123.tmp" for name in names]
+    for path in stale:
+        path.write_text("half")
+    config = TrainConfig(epochs=1, iterations=1)
+    cross_validate(factory(), union, folds=3, config=config, output=tmp_path)
+    assert not [path for path in stale if path.exists()]
 
 
 def test_no_folder_needs_no_lock():

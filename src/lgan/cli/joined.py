@@ -80,19 +80,15 @@ def check_same_state(folder: Path) -> None:
 
 def check_same_data(union: "Graphs", fold: "Tensor") -> None:
     """Refuse joined processes that have read different data, parts of which make no whole."""
-    from lgan.graph import GraphUnion
     from lgan.ops import together
+    from lgan.train.loop import content
     from lgan.train.tensor_file import checksum
 
     if together.workers() == 1:
         return
     parts = {"fold": fold, "y": union.y, "node_ptr": union.node_ptr}
-    if isinstance(union, GraphUnion):
-        parts["pair_index"] = union.lines.pair_index
-        features = {name: getattr(union, name) for name in ("x", "x_table", "graph_x")}
-        parts |= {name: part for name, part in features.items() if part is not None}
     _check_same(
-        checksum(parts), "read the same data in the same order",
+        checksum(parts) + content(union), "read the same data in the same order",
         "Give all of them the same file or folder, and the same versions of packages.",
     )  # fmt: skip
 

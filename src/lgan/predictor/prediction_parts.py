@@ -5,14 +5,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from lgan.data import locked
-from lgan.data.cache import check_same, save_json
+from lgan.data.cache import check_same, digest_of, save_json
+from lgan.data.molecules.tables import choose_structures
 from lgan.data.readers.tables import BLOCK, Table, TableBlock, open_table
 from lgan.data.shards.ray_tasks import on_ray
 from lgan.predictor.prediction_rows import PredictionRows
 from lgan.predictor.predictor import Predictor
-from lgan.train.tensor_file import checksum
+from lgan.train.tensor_file import read_metadata
 
 PLAN = "plan.json"
 
@@ -68,7 +70,8 @@ def predict_in_parts(
     plan = {
         "source": [str(table.path.resolve()), table.path.stat().st_size,
                    table.path.stat().st_mtime_ns],
-        "model": checksum(predictor.network.state_dict()),
+        "smiles column": choose_structures(table.names, smiles_column),
+        "model": _identity(predictor),
         "decision": [None if t is None else t.tolist()
                      for t in (predictor.sharpness, predictor.threshold)],
         "rows per part": each,
@@ -126,6 +129,15 @@ def _make_part(
             )
             for _ in found.written(path):
                 pass
+
+
+def _identity(predictor: Predictor) -> str:
+    """A digest of all that the file of a model would hold, so that no other model has the same."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.safetensors"
+        predictor.checkpoint.save(path)
+        written = read_metadata(path)  # its header, and the checksum of its tensors
+    return digest_of(written[name].encode() for name in sorted(written))
 
 
 def _rows(path: Path) -> int:

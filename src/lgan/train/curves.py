@@ -122,7 +122,7 @@ class Curves:
         test: The metric on the test graphs.
         validation: The metric on the inner hold-out; 0 where there is none.
         agreement: What the share of companions comes from, on the inner hold-out ``[K, E, 2]``,
-            see :func:`lgan.train.companion.agreement`; 0 where there are none.
+            see :func:`lgan.train.share.agreement`; 0 where there are none.
         seconds: Time of every epoch ``[E]``, evaluation included.
         metric: What was measured.
         selected: Predictions for the test graphs at the epoch that is best so far.

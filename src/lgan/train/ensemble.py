@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from lgan.data.shards.union import Graphs
 from lgan.data.splits import OUTSIDE
 from lgan.task import Metric, TargetScale
-from lgan.train.companion import Companion, agreement, features_of_graphs, fitted, share_of
+from lgan.train.companion import Companion, features_of_graphs, fitted
 from lgan.train.config import TrainConfig
 from lgan.train.curves import Curves
 from lgan.train.environment import environment, peak_memory
@@ -25,6 +25,7 @@ from lgan.train.loop import OnEpoch, train_together
 from lgan.train.objective import Objective
 from lgan.train.run_lock import run_lock
 from lgan.train.selection import best_epoch, stop_epoch
+from lgan.train.share import agreement, share_of
 from lgan.train.stack import join, model_view
 
 logger = logging.getLogger(__name__)

@@ -14,7 +14,6 @@ from lgan.data.splits import check_folds, drawn_folds
 from lgan.graph import GraphUnion
 from lgan.task import Metric
 from lgan.train.bag_companions import Beside
-from lgan.train.companion import share_of
 from lgan.train.config import TrainConfig
 from lgan.train.curves import BY_MODEL, BagSums, Curves, stop_choices
 from lgan.train.environment import environment, peak_memory
@@ -24,6 +23,7 @@ from lgan.train.loop import OnEpoch, train_together
 from lgan.train.result import CVResult
 from lgan.train.run_lock import run_lock
 from lgan.train.selection import mean_over_models, stop_epoch
+from lgan.train.share import share_of
 
 
 def cross_validate(

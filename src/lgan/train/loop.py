@@ -16,7 +16,6 @@ from lgan import ops
 from lgan._version import __version__
 from lgan.catalogue import DATASETS
 from lgan.data.shards.union import Graphs, ShardedUnion
-from lgan.graph import GraphUnion
 from lgan.graph.device_union import DeviceUnion
 from lgan.nn.norm import BatchNorm
 from lgan.ops import together
@@ -24,12 +23,12 @@ from lgan.train.adam import StackedAdam
 from lgan.train.average import RunningMean
 from lgan.train.batches import epoch_batches
 from lgan.train.captured import CapturedSteps, CapturedWindows
-from lgan.train.companion import agreement
 from lgan.train.config import TrainConfig
 from lgan.train.curves import Curves, stop_choices
 from lgan.train.evaluate import HeldOut
 from lgan.train.jobs import PER_MODEL_SETTINGS, Job, Variant
 from lgan.train.objective import Objective
+from lgan.train.share import agreement
 from lgan.train.snapshot import Snapshot
 from lgan.train.stack import drawn_together
 from lgan.train.state import RunState
@@ -361,7 +360,7 @@ def _fingerprint(
         **({"window": union.window} if isinstance(union, ShardedUnion) else {}),
         "node features": union.num_features,
         "targets": checksum({"y": union.y})[:12],
-        **({"features and edges": _content(union)} if isinstance(union, GraphUnion) else {}),
+        "features and edges": content(union),
         "models": len(jobs),
         "folds": splits.hexdigest()[:12],
         "metric": metric,
@@ -373,8 +372,12 @@ def _fingerprint(
     return plain
 
 
-def _content(union: GraphUnion) -> str:
+def content(union: Graphs) -> str:
     """A checksum of the graphs themselves."""
+    if isinstance(union, ShardedUnion):
+        shards = union.shards
+        told = json.dumps([[file.sha256 for file in shards.files], shards.encoder.to_json()])
+        return hashlib.sha256(told.encode()).hexdigest()[:12]
     parts = {name: getattr(union, name) for name in ("x", "x_table", "graph_x")}
     names = ("pair_index", "pair_rows", "pair_table")
     parts |= {name: getattr(union.lines, name) for name in names}

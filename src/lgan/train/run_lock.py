@@ -11,8 +11,7 @@ from lgan.ops import together
 def run_lock(folder: Path | str | None) -> Iterator[None]:
     """Hold a folder for one run; another process that asks for it is refused.
 
-    A process that dies lets go of it. The lock may be taken again inside itself. What an
-    interrupted writer left behind is removed here, since whoever holds the lock is the only one.
+    A process that dies lets go of it. The lock may be taken again inside itself.
 
     Args:
         folder: The folder, which is made where it is not there; ``None`` for a run that writes
@@ -40,9 +39,6 @@ def run_lock(folder: Path | str | None) -> Iterator[None]:
             "output folder.",
         ) from error
     try:
-        if lock.lock_counter == 1:
-            for stale in folder.glob(".*.tmp"):
-                stale.unlink(missing_ok=True)
         yield
     finally:
         lock.release()

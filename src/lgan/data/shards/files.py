@@ -44,7 +44,7 @@ class ShardFile:
     """One shard, as the file beside its tensors tells.
 
     Attributes:
-        path: The file of tensors, which is not there for a shard without graphs.
+        path: The file of tensors, which is not there where no molecule was read.
         graphs: Graphs in it.
         rows: Rows of the table that it was made of.
         unlabelled: Graphs that were left out, since they have no target.

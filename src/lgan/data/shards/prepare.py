@@ -306,7 +306,7 @@ def _write_shard(
     )
     raw = RawGraphs(**{**vars(raw), "task": task, "rows": raw.rows + block.first})
     labelled, checksum = with_target(raw, task), ""
-    if labelled.num_graphs:
+    if raw.num_graphs:
         values = GraphValues.of(raw, (*plan["graph_features"], *plan["columns"]))
         places = torch.searchsorted(raw.rows, labelled.rows)
         union = Encoder.fit(raw).encode(
@@ -351,7 +351,8 @@ def _finish(folder: Path, plan: dict[str, Any]) -> None:
     graphs, told = None, tuple(plan["graph_features"])
     if told:
         fitted = [name for name in told if name != "morgan"]
-        parts = [file.values(plan["name"], fitted)[0] for file in files]
+        read = [file for file in made if file.graphs or file.unlabelled]
+        parts = [file.values(plan["name"], fitted)[0] for file in read]
         graphs = GraphFeatures.fit_values(parts, told)
     task = Task.from_json(plan["task"])
     encoder = Encoder(nodes, pairs, task, features.to_json(), graphs=graphs)
