@@ -133,6 +133,22 @@ def test_text_block_and_molecule_give_the_same_graph() -> None:
     assert featurise([block]).smiles == ("CCO",)
 
 
+@pytest.mark.parametrize("hydrogens", [False, True])
+def test_hydrogens_of_a_given_molecule_are_those_of_its_text(hydrogens: bool) -> None:
+    mols = [Chem.AddHs(Chem.MolFromSmiles(text)) for text in MOLECULES]
+    flat = [text for text in MOLECULES if "@" not in text and "/" not in text and "*" not in text]
+    blocks = [Chem.MolToMolBlock(Chem.AddHs(Chem.MolFromSmiles(text))) for text in flat]
+    forms = [(mols, MOLECULES), ([m.ToBinary() for m in mols], MOLECULES), (blocks, flat)]
+    for form, texts in forms:
+        other, as_text = (featurise(each, hydrogens=hydrogens) for each in (form, texts))
+        assert not other.errors
+        assert other.smiles == as_text.smiles
+        assert (other.node_ptr == as_text.node_ptr).all()
+        assert (other.pair_index == as_text.pair_index).all()
+        assert (other.atom_table[other.atoms] == as_text.atom_table[as_text.atoms]).all()
+        assert (other.bond_table[other.bonds] == as_text.bond_table[as_text.bonds]).all()
+
+
 def test_a_molecule_that_is_given_is_not_changed() -> None:
     mol = Chem.MolFromSmiles("C[C@H](N)C(=O)O.[Na+]")
     before = mol.ToBinary(Chem.PropertyPickleOptions.AllProps)

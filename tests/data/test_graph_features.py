@@ -32,6 +32,67 @@ def test_new_numbers_keep_the_scale_of_the_fit_and_are_cut():
     assert features.encode(raw(pH=[3, 1, 1e9, -1e9]))[:, 0].tolist() == [2, 0, 5, -5]
 
 
+@pytest.mark.parametrize("size", [1e-13, 1.0, 1e13, 1e200])
+def test_numbers_of_every_size_are_scaled(size):
+    features = GraphFeatures.fit(raw(pH=[size, 2 * size, 3 * size, 4 * size]), ("pH",))
+    expected = (np.arange(4) - 1.5) / np.std(np.arange(4))
+    found = features.encode(raw(pH=[size, 2 * size, 3 * size, 4 * size]))
+    np.testing.assert_allclose(found[:, 0], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("cells", [[7.0] * 4, [0.1, "", 0.1, 0.1], [0] * 4, [None] * 4])
+def test_what_never_changed_says_nothing(cells):
+    features = GraphFeatures.fit(raw(pH=cells), ("pH",))
+    features = GraphFeatures.from_json(json.loads(json.dumps(features.to_json())))
+    assert features.encode(raw(pH=cells)).tolist() == [[0.0]] * 4
+    assert features.encode(raw(pH=[1000, -1e308, 1e308, ""])).tolist() == [[0.0]] * 4
+
+
+def test_a_constant_of_an_earlier_version_keeps_its_scale():
+    plain = {"asked": ["pH"], "scales": {"pH": {"pH": [7.0, 1.0]}}, "words": {}}
+    found = GraphFeatures.from_json(plain).encode(raw(pH=[7, 8, 6, 1e9]))
+    assert found[:, 0].tolist() == [0, 1, -1, 5]
+
+
+def several(cells):
+    """As many molecules as there are cells."""
+    return load_raw(["C" * (n + 1) for n in range(len(cells))], columns={"T": cells})
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ([1.5, "-", 2.5], r"The column 'T' must hold numbers or text, got both: '1.5' and '-'"),
+        (["3,14", "2,5", "2"], r"The column 'T' must hold numbers with a decimal point.*'3,14'"),
+        (["3,14", "2,5", "n/d"], r"The column 'T' must hold numbers with a decimal point"),
+        (["1,234.5", "1,007.25"], r"The column 'T' must hold numbers with a decimal point"),
+        (["1.234,5", "7,25"], r"The column 'T' must hold numbers with a decimal point"),
+        ([f"lot {n}" for n in range(11)], r"The column 'T' must be a number or a class.*a name"),
+        ([1.5, float("inf")], r"The column 'T' must hold finite numbers, got inf in row 2"),
+    ],
+)
+def test_columns_of_flawed_numbers_or_names_are_refused(cells, message):
+    with pytest.raises(ValueError, match=message) as raised:
+        GraphFeatures.fit(several(cells), ("T",))
+    assert "multiclass" not in str(raised.value)  # which is for targets
+
+
+def test_words_may_each_occur_once_where_there_are_few_and_look_like_lists():
+    for words in ([f"lot {n}" for n in range(10)], ["1,2-diol", "2,5-diol", "1,2-diol"]):
+        assert GraphFeatures.fit(several(words), ("T",)).words == {"T": tuple(sorted({*words}))}
+
+
+def test_a_cell_that_is_no_number_is_missing_where_it_is_new():
+    features = GraphFeatures.fit(raw(pH=[0, 2, 0, 2]), ("pH",))
+    new = raw(pH=["n/d", 3, "inf", "n/d"])
+    assert features.encode(new)[:, 0].tolist() == [0, 2, 0, 0]
+    told = "pH (read as missing: no number)"
+    assert features.unseen(new) == {told: {"n/d": 2, "inf": 1}}
+    assert features.unseen(raw(pH=[9, "", None, 1e9])) == {}
+    words = GraphFeatures.fit(raw(pH=["a", "b", "a", "b"]), ("pH",))
+    assert words.encode(raw(pH=["a", "inf", 3, "b"])).tolist() == [[1, 0], [0, 0], [0, 0], [0, 1]]
+
+
 def test_words_are_one_hot_and_unknown_ones_nothing():
     features = GraphFeatures.fit(raw(solvent=["water", "oil", "", "oil"]), ("solvent",))
     assert features.words == {"solvent": ("oil", "water")}
@@ -229,7 +290,10 @@ def test_a_target_is_no_feature():
 
 def test_a_column_that_is_not_there_is_named():
     with pytest.raises(ValueError, match="The feature 'pH' of whole graphs must be one of morgan"):
-        GraphFeatures.fit(raw(), ("pH",))
+        GraphFeatures.fit(raw(other=[1] * 4), ("pH",))
+    with pytest.raises(ValueError, match=r"lacks the column 'pH', which the model reads") as raised:
+        GraphFeatures.fit(raw(pH=[1, 2, 3, 4]), ("pH", "morgan")).encode(raw())
+    assert "morgan" not in str(raised.value)
     with pytest.raises(ValueError, match="must have a value for each of 4 graphs, got 1"):
         raw(pH=[1])
 

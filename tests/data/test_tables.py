@@ -194,15 +194,17 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "cell",
-    ["=cmd()", "=1+1", "+cmd", "-2+3+cmd|' /C calc'!A0", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1"],
-)
+    ["=cmd()", "=1+1", "+cmd", "-2+3+cmd|' /C calc'!A0", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1",
+     "-4,69-1", "+1,2 ", "-,", "-.", "+1e", "-1,2e+", "-٣,٤", "-1;2", "=-4,69", "-4,69\n"],
+)  # fmt: skip
 def test_formulas_are_written_as_text(cell: str) -> None:
     assert safe_cell(cell) == f"'{cell}"
 
 
 @pytest.mark.parametrize(
-    "cell", ["-3.2", "+1", "-1e-05", "-.5", "CCO", "", "a=b", "-inf", "[NH4+]"]
-)
+    "cell", ["-3.2", "+1", "-1e-05", "-.5", "CCO", "", "a=b", "-inf", "[NH4+]", "-4,69",
+             "+1.234,5", "-1,234.5", "-,5", "-4,69e-3", "+7.", "-12,"],
+)  # fmt: skip
 def test_numbers_and_other_text_stay_as_they_are(cell: str) -> None:
     assert safe_cell(cell) == cell
 

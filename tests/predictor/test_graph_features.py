@@ -34,8 +34,19 @@ def test_an_estimator_reads_columns_of_its_table(fitted):
 def test_a_table_without_the_column_is_refused(fitted):
     with pytest.raises(ValueError, match=r"a table with the column 'pH'.*got a list"):
         fitted.predict(SMILES)
-    with pytest.raises(ValueError, match="The feature 'pH' of whole graphs must be"):
+    with pytest.raises(ValueError, match="lacks the column 'pH', which the model reads"):
         fitted.predictor_.predict(SMILES)
+
+
+def test_one_warning_names_the_cells_that_are_no_numbers(fitted):
+    new = TABLE.assign(pH=["n/d", "n/d", "inf", *TABLE["pH"][3:]])
+    with pytest.warns(UserWarning, match="not trained on") as told:
+        said = fitted.predict(new)
+    [warning] = told
+    assert "pH (read as missing: no number) n/d (2), inf (1)" in str(warning.message)
+    np.testing.assert_array_equal(
+        said, fitted.predict(TABLE.assign(pH=[None] * 3 + [*TABLE["pH"][3:]]))
+    )
 
 
 def test_a_file_of_the_model_predicts_a_csv_row_by_row(fitted, tmp_path):

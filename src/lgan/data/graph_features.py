@@ -16,7 +16,8 @@ from torch import Tensor
 from lgan.data.molecules.descriptors import BITS, descriptor_names, descriptors, morgan
 from lgan.data.patterns import PLACES, SHAPE, patterns, shape
 from lgan.data.raw import RawGraphs
-from lgan.task.cells import TargetColumn, spelled
+from lgan.task.cells import TargetColumn
+from lgan.task.infer import refuse_commas, refuse_mixed, refuse_names
 
 OF_MOLECULES = {
     "morgan": "Morgan fingerprint, 1,024 bits of radius 2",
@@ -35,6 +36,8 @@ LEAST = 2
 AUTO, MOST_ROWS = "auto", 20_000
 # Deviations from the mean beyond which a number is cut: some descriptors grow exponentially.
 FARTHEST = 5.0
+# The deviation of what has no spread in training: what it is elsewhere says nothing.
+CONSTANT = 1e300
 Scale = tuple[float, float]
 
 
@@ -74,15 +77,19 @@ class GraphValues:
             {name: raw.columns[name] for name in asked if name in raw.columns},
         )
 
-    def column(self, name: str) -> TargetColumn:
-        """A column of the source."""
+    def column(self, name: str, *, fitting: bool = False) -> TargetColumn:
+        """A column of the source; features are fitted to finite numbers alone."""
+        if name not in self.columns and not fitting:
+            raise ValueError(
+                f"{self.name} lacks the column {name!r}, which the model reads. Give a table that "
+                "has it."
+            )
         if name not in self.columns:
-            there = ", ".join(map(repr, self.columns)) or "none"
             raise ValueError(
                 f"The feature {name!r} of whole graphs must be one of {', '.join(COMPUTED)} or a "
-                f"column of {self.name}, got the columns {there}. Give a table that has it."
+                f"column of {self.name}, which has none of this name. Give a table that has it."
             )
-        return TargetColumn.read(name, self.columns[name])
+        return TargetColumn.read(name, self.columns[name], infinite=not fitting)
 
     def select(self, graphs: NDArray[np.int64]) -> "GraphValues":
         """The values of some graphs."""
@@ -98,10 +105,11 @@ class GraphFeatures:
     """What is told of every graph as a whole, and how it is scaled.
 
     Numbers have mean 0 and deviation 1 over the graphs it was fitted on, and are cut at five
-    deviations; a missing one is the mean. Words are one-hot, and nothing where they are missing or
-    were not there. Fingerprints stay 0 and 1; of patterns there is the logarithm of their number,
-    plus 1, in those places that two of the graphs it was fitted on have taken, so that a pattern
-    which is new says nothing.
+    deviations; a missing one is the mean, as is a cell that holds no finite number, and one that
+    was the same in all of those graphs is always 0. Words are one-hot, and nothing where they are
+    missing or were not there. Fingerprints stay 0 and 1; of patterns there is the logarithm of
+    their number, plus 1, in those places that two of the graphs it was fitted on have taken, so
+    that a pattern which is new says nothing.
 
     Attributes:
         asked: Names of :data:`COMPUTED` or of columns, in order.
@@ -157,7 +165,7 @@ class GraphFeatures:
                     for i, own in enumerate(_number_names(name))
                 }
             elif name not in COMPUTED:
-                columns = [part.column(name) for part in parts]
+                columns = [part.column(name, fitting=True) for part in parts]
                 column = TargetColumn(
                     name,
                     [text for own in columns for text in own.texts],
@@ -166,6 +174,8 @@ class GraphFeatures:
                 if column.all_numbers():
                     scales[name] = {name: _scale(column.numbers)}
                 else:
+                    for refuse in (refuse_commas, refuse_mixed, refuse_names):
+                        refuse(column, "column")
                     words[name] = tuple(column.distinct())
         return GraphFeatures(tuple(asked), scales, words, places)
 
@@ -200,7 +210,10 @@ class GraphFeatures:
                                       np.float32).reshape(len(texts), -1))  # fmt: skip
             else:
                 mean, deviation = np.array(list(self.scales[name].values())).T
-                scaled = (_numbers(values, name, tuple(self.scales[name])) - mean) / deviation
+                numbers = _numbers(values, name, tuple(self.scales[name]))
+                with np.errstate(over="ignore"):  # what is too large is cut
+                    scaled = (numbers - mean) / deviation
+                scaled[:, deviation == CONSTANT] = 0
                 parts.append(np.nan_to_num(np.clip(scaled, -FARTHEST, FARTHEST)).astype(np.float32))
         return torch.from_numpy(np.concatenate(parts, 1))
 
@@ -211,13 +224,23 @@ class GraphFeatures:
         return {name: count for name, count in counts.items() if count}
 
     def unseen(self, raw: RawGraphs) -> dict[str, dict[str, int]]:
-        """How often words occur that it was not fitted on: by column, then by word."""
+        """How often words occur that it was not fitted on, or cells without a finite number where
+        it was fitted on numbers, which are read as missing: by column, then by word.
+        """
         found = {}
-        for name, known in self.words.items():
-            texts = map(spelled, raw.columns.get(name, ()))
-            new = Counter(text for text in texts if text is not None and text not in known)
+        for name in self.columns:
+            column, words = TargetColumn.read(name, raw.columns.get(name, ()), infinite=True), None
+            told = f"{name} (read as missing: no number)"
+            if name in self.words:
+                told, words = name, {*self.words[name]}
+            cells = zip(column.texts, np.isnan(column.numbers).tolist(), strict=True)
+            new = Counter(
+                text
+                for text, no_number in cells
+                if text is not None and (no_number if words is None else text not in words)
+            )
             if new:
-                found[name] = dict(new)
+                found[told] = dict(new)
         return found
 
     def to_json(self) -> dict[str, Any]:
@@ -337,16 +360,9 @@ def feature_list(text: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _numbers(values: GraphValues, asked: str, names: Sequence[str]) -> NDArray[np.float64]:
-    """Numbers ``[G, n]`` as they are; NaN where one is missing or infinite."""
+    """Numbers ``[G, n]`` as they are; NaN where one is missing, infinite or text."""
     if asked not in COMPUTED:
-        column = values.column(asked)
-        text = column.first_text()
-        if text is not None:
-            raise ValueError(
-                f"The column {asked!r} of {values.name} must hold numbers, as where the model was "
-                f"trained, got {text!r}. Correct it, or leave its cells empty."
-            )
-        return column.numbers[:, None]
+        return values.column(asked).numbers[:, None]
     place = {name: i for i, name in enumerate(_number_names(asked))}
     table = values.computed[asked]
     found = np.full((len(table), len(names)), np.nan)
@@ -362,9 +378,12 @@ def _number_names(asked: str) -> tuple[str, ...]:
 
 
 def _scale(values: NDArray[np.float64]) -> Scale:
-    """Mean and deviation of what is not missing; 1 where there is no spread."""
-    there = values[~np.isnan(values)]
-    with np.errstate(over="ignore"):  # some descriptors grow exponentially
-        mean, deviation = (float(there.mean()), float(there.std())) if there.size else (0.0, 1.0)
-    fine = np.isfinite(deviation) and deviation > 1e-12 * max(1.0, abs(mean))
-    return mean if np.isfinite(mean) else 0.0, deviation if fine else 1.0
+    """Mean and deviation of what is not missing; `CONSTANT` where there is no spread."""
+    there = values[np.isfinite(values)]
+    size = float(np.abs(there).max()) if there.size else 0.0
+    if size < np.finfo(float).tiny:
+        return 0.0, CONSTANT
+    parts = there / size  # some descriptors grow exponentially, and their squares overflow
+    mean, deviation = float(parts.mean()), float(parts.std())
+    spread = deviation > 1e-12 * abs(mean) and deviation * size >= np.finfo(float).tiny
+    return mean * size, deviation * size if spread else CONSTANT

@@ -138,7 +138,7 @@ def load(
             task=task, progress=progress, root=root,
         )  # fmt: skip
         labelled = with_target(raw, encoder.task)
-        raw.warn_unread("are left out", rows=f"rows of {raw.name}", first=1, stacklevel=4)
+        raw.warn_unread("are left out", rows=f"rows of {raw.name}", stacklevel=4)
         if left_out := raw.num_graphs - labelled.num_graphs:
             warnings.warn(
                 f"{left_out} of {raw.num_graphs} graphs of {raw.name} have no target and are left "

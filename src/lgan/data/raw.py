@@ -208,18 +208,16 @@ class RawGraphs:
         """The first column of categories of the pairs (a bond type, say), ``[P]`` or none."""
         return self.pairs.categories[:, 0].long() if self.pairs.names else None
 
-    def warn_unread(
-        self, becomes: str, *, rows: str = "rows", row: str = "row", first: int = 0, stacklevel: int
-    ) -> None:
+    def warn_unread(self, becomes: str, *, rows: str = "rows", stacklevel: int) -> None:
         """Warn where some rows could not be read, and say what becomes of them.
 
-        Several are called ``rows``, one of them ``row`` and its number, counted from ``first``.
+        They are called ``rows``; the first is told by its number, counted from 1.
         """
         if self.errors:
             place, reason = self.errors[0]
             warnings.warn(
                 f"{len(self.errors)} of {self.num_rows} {rows} cannot be read and "
-                f"{becomes}, the first of them {row} {place + first}: {reason}",
+                f"{becomes}, the first of them row {place + 1}: {reason}",
                 stacklevel=stacklevel + 1,
             )
 

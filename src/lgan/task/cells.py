@@ -38,9 +38,11 @@ class TargetColumn:
     numbers: NDArray[np.float64]
 
     @staticmethod
-    def read(name: str, values: Sequence[Any] | Iterable[Any], first: int = 0) -> "TargetColumn":
+    def read(
+        name: str, values: Sequence[Any] | Iterable[Any], first: int = 0, *, infinite: bool = False
+    ) -> "TargetColumn":
         """Read a list, an array or a pandas column, of which the first cell is in that row of a
-        table; refuse infinite numbers.
+        table; refuse infinite numbers, or keep them as text where these are allowed.
         """
         if isinstance(values, str):
             raise TypeError(
@@ -51,12 +53,14 @@ class TargetColumn:
             values = values.tolist()
         cells = [_read(value) for value in values]
         numbers = np.array([number for _, number in cells], dtype=np.float64)
-        infinite = np.flatnonzero(np.isinf(numbers))
-        if len(infinite):
-            text = str(cells[infinite[0]][0])
+        endless = np.flatnonzero(np.isinf(numbers))
+        if infinite:
+            numbers[endless] = np.nan
+        elif len(endless):
+            text = str(cells[endless[0]][0])
             raise ValueError(
                 f"The column {name!r} must hold finite numbers, got {text[:40]} in "
-                f"row {first + infinite[0] + 1} ({len(infinite)} of {len(cells)} rows are "
+                f"row {first + endless[0] + 1} ({len(endless)} of {len(cells)} rows are "
                 "infinite). Correct these rows, or leave their cells empty."
             )
         return TargetColumn(name, [text for text, _ in cells], numbers)

@@ -34,8 +34,8 @@ def infer_kind(columns: Mapping[str, TargetColumn]) -> str:
     ``regression``.
     """
     for column in columns.values():
-        _refuse_commas(column)
-        _refuse_mixed(column)
+        refuse_commas(column)
+        refuse_mixed(column)
     if len(columns) == 1:
         return _kind_of_one(next(iter(columns.values())))
     distinct = {name: column.distinct() for name, column in columns.items()}
@@ -89,8 +89,8 @@ def class_names(columns: Mapping[str, TargetColumn], kind: str) -> tuple[str, ..
     return negative_first(values)
 
 
-# "2,5" for 2.5, and "2" beside it.
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
+# "2,5" for 2.5, "1.234,5" or "1,234.5" for 1234.5, and "2" beside them.
+_WITH_COMMAS = re.compile(r"[+-]?(\d+|\d{1,3}([.,]\d{3})+)([.,]\d+)?([eE][+-]?\d+)?")
 
 
 def negative_first(values: Sequence[str]) -> tuple[str, ...]:
@@ -105,14 +105,45 @@ def negative_first(values: Sequence[str]) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _refuse_commas(column: TargetColumn) -> None:
+def refuse_commas(column: TargetColumn, what: str = "target") -> None:
+    """Refuse numbers with decimal commas or separators of thousands, which would be words."""
     values = column.distinct()
-    numbers = all(_DECIMAL_COMMA.fullmatch(value) for value in values)
-    if numbers and any("," in value for value in values):
+    numbers = [value for value in values if _WITH_COMMAS.fullmatch(value)]
+    if any("," in value for value in numbers) and 2 * len(numbers) > len(values):
+        or_classes = ", or choose the task `multiclass` if these are classes"
         raise ValueError(
-            f"The target {column.name!r} must hold numbers with a decimal point, got decimal "
-            f"commas: {_some(values)}. Write points, or choose the task `multiclass` if these are "
-            "classes."
+            f"The {what} {column.name!r} must hold numbers with a decimal point and no other "
+            f"separator, got decimal commas: {_some(values)}. Write points"
+            f"{or_classes if what == 'target' else ''}."
+        )
+
+
+def refuse_mixed(column: TargetColumn, what: str = "target") -> None:
+    """Refuse numbers with text among them."""
+    cells = zip(column.texts, column.numbers, strict=True)
+    number, text = next((cell for cell, n in cells if not math.isnan(n)), None), column.first_text()
+    if number is not None and text is not None:
+        remedy = "Correct the cells, or leave them empty where nothing was measured."
+        if what == "target":
+            remedy = (
+                "Correct the cells, leave them empty where nothing was measured, or choose the "
+                "task `multiclass` to take all of them as class names."
+            )
+        raise ValueError(
+            f"The {what} {column.name!r} must hold numbers or text, got both: {number!r} and "
+            f"{text!r}. {remedy}"
+        )
+
+
+def refuse_names(column: TargetColumn, what: str = "target") -> None:
+    """Refuse text that is another one in each of many rows, and tells nothing of others."""
+    values, present = column.distinct(), sum(text is not None for text in column.texts)
+    if len(values) == present > MOST_NUMBERED_CLASSES:
+        or_classes = ", or the task `multiclass` if these are classes"
+        raise ValueError(
+            f"The {what} {column.name!r} must be a number or a class, got another text in each of "
+            f"its {present} rows: {_some(values)}. It looks like a name; choose another {what}"
+            f"{or_classes if what == 'target' else ', or leave it out'}."
         )
 
 
@@ -123,21 +154,15 @@ def _kind_of_one(column: TargetColumn) -> str:
     if column.all_numbers():
         whole = all("." not in value and "e" not in value for value in values)
         return "multiclass" if whole and len(values) <= MOST_NUMBERED_CLASSES else "regression"
-    present = sum(text is not None for text in column.texts)
-    if len(values) == present > MOST_NUMBERED_CLASSES:
-        raise ValueError(
-            f"The target {column.name!r} must be a number or a class, got another text in each of "
-            f"its {present} rows: {_some(values)}. It looks like a name; choose another target, or "
-            "the task `multiclass` if these are classes."
-        )
+    refuse_names(column)
     return "multiclass"
 
 
 def _check_numbers(columns: Mapping[str, TargetColumn]) -> tuple[str, ...]:
     for column in columns.values():
         if not column.all_numbers():
-            _refuse_commas(column)
-            _refuse_mixed(column)
+            refuse_commas(column)
+            refuse_mixed(column)
             raise ValueError(
                 f"A regression needs numbers, got text in {column.name!r}: "
                 f"{_some(column.distinct())}. Choose another target, or the task `multiclass`."
@@ -187,17 +212,6 @@ def _shared_values(columns: Mapping[str, TargetColumn]) -> tuple[str, ...]:
             f"{_some(list(columns))}. Choose other targets."
         )
     return negative_first(values)
-
-
-def _refuse_mixed(column: TargetColumn) -> None:
-    cells = zip(column.texts, column.numbers, strict=True)
-    number, text = next((cell for cell, n in cells if not math.isnan(n)), None), column.first_text()
-    if number is not None and text is not None:
-        raise ValueError(
-            f"The target {column.name!r} must hold numbers or text, got both: {number!r} and "
-            f"{text!r}. Correct the cells, leave them empty where nothing was measured, or choose "
-            "the task `multiclass` to take all of them as class names."
-        )
 
 
 def _some(values: Sequence[str]) -> str:

@@ -240,8 +240,9 @@ def _read(structure: Any) -> Any:
         raise _UnreadableError("no structure: the cell is empty")
     if isinstance(structure, Chem.Mol | bytes):
         mol = Chem.Mol(structure)  # type: ignore[arg-type]  # a copy: what follows writes into it
-        _check_size(mol.GetNumAtoms())
+        _check_size(mol.GetNumHeavyAtoms())
         Chem.SanitizeMol(mol)
+        mol = Chem.RemoveHs(mol)  # as in SMILES and mol blocks; whoever asks for them adds them
         Chem.AssignStereochemistry(mol, cleanIt=True, force=True)
     elif not isinstance(structure, str):
         raise _UnreadableError(f"expected a SMILES text, got {structure!r}")

@@ -110,7 +110,8 @@ def _key(structures: Sequence[Any], features: MoleculeFeatures) -> str:
     """The name of the cache: of all structures, and of everything that shapes the result."""
     options = {
         "structures": digest_of(
-            s.ToBinary() if hasattr(s, "ToBinary") else repr(s).encode() for s in structures
+            b"no hydrogens" + s.ToBinary() if hasattr(s, "ToBinary") else repr(s).encode()
+            for s in structures
         ),
         "hydrogens": features.hydrogens,
         "standardise": features.standardise,

@@ -201,7 +201,8 @@ def plain_cell(text: str) -> str:
 
 # The line with which spreadsheets tell each other what separates the cells of the others.
 _TOLD = re.compile(r"sep=([,;|\t])\s*")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)|[+-]")
+# Points and commas may be of any country.
+_NUMBER = re.compile(r"[+-]?[.,]?[0-9][0-9.,]*([eE][+-]?[0-9]+)?|[+-]?(inf|nan)|[+-]")
 
 
 def _suffixes(path: Path) -> tuple[str, str]:

@@ -15,10 +15,16 @@ from lgan.graph.edge_features import pair_direction
 # first edge between the same nodes.
 Complaint = Callable[[str, int, int], ValueError]
 # What to do about arcs whose features differ, said after what they are.
-REDUCE = "Make them agree, or reduce them with `symmetrise`."
+REDUCE = "Make them agree, or reduce them where they are loaded, `lgan.load(..., symmetrise=True)`."
 NOT_DIRECTED = (
     "`directed` keeps which way arcs go, and one set of features for the arcs between two nodes. "
-    "Make them agree, or reduce them with `symmetrise` in place of `directed`."
+    "Make them agree, or load them with `symmetrise` in place of `directed`."
+)
+# What works where nothing is loaded: estimators and predictors have no such options.
+OPTIONS = (
+    "These are options where a source is loaded, as `lgan.load(..., directed=True)`; for "
+    "estimators convert the graphs with `networkx.Graph(graph)` or "
+    "`torch_geometric.utils.to_undirected`."
 )
 
 
@@ -28,7 +34,7 @@ def refuse_half(reasons: Mapping[int, str], count: int) -> None:
     """
     if reasons and 2 * len(reasons) >= count:
         row, reason = next(iter(reasons.items()))
-        raise ValueError(f"Graph {row} {reason}.")
+        raise ValueError(f"Graph {row} {reason}. {OPTIONS}")
 
 
 def undirected_columns(
