@@ -129,7 +129,7 @@ def test_a_model_that_reads_a_column_says_so_of_single_molecules(make_client, li
     client = make_client(model.predictor_, limits)
     answer = client.post("/api/predict", json={"smiles": ["CCO"]})
     assert answer.status_code == 422
-    assert "Give a table that has it" in answer.json()["error"]
+    assert "Drop a table that has it, or use `lgan predict`" in answer.json()["error"]
     answer = client.post("/api/batches?format=csv", content="smiles,dose\nCCO,2\n")
     place = f"/api/batches/{answer.json()['id']}"
     assert '"state": "done"' in client.get(f"{place}/events").text

@@ -6,6 +6,7 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 
 import networkx as nx
+import pandas as pd
 import pytest
 
 from lgan.app.answers import explained
@@ -13,6 +14,7 @@ from lgan.app.batches import Batch, Batches
 from lgan.app.one_thread import OneThread
 from lgan.predictor.prediction_cells import predicted_columns
 from lgan.predictor.prediction_rows import PredictionRows
+from small_estimators import NUMBERS, SMILES, regressor
 
 NITROBENZENE = "c1ccccc1[N+](=O)[O-]"
 
@@ -304,3 +306,19 @@ def test_the_page_and_its_files_are_there(client):
         assert client.get(f"/static/{name}").status_code == 200
     tag = page.headers["etag"]
     assert client.get("/", headers={"If-None-Match": tag}).status_code == 304
+
+
+def test_a_model_that_reads_a_column_takes_it_from_a_table_alone(make_client, limits):
+    table = {"smiles": SMILES, "pH": [7.0, None, 3.0, 1.0] * 4}
+    fitted = regressor(graph_features="pH", epochs=1).fit(pd.DataFrame(table), NUMBERS)
+    client = make_client(fitted.predictor_, limits)
+    refused = ask(client, "/api/predict", {"smiles": ["CCO"]}, status=422)["error"]
+    assert "reads the column 'pH' of a table, which the page cannot give" in refused
+    assert "use `lgan predict`" in refused
+    told = predicted_file(client, b"smiles,pH\nCCO,7\nCCN,\n", "csv")
+    assert (told["state"], told["done"]) == ("done", 2)
+    told = predicted_file(client, b"smiles\nCCO\n", "csv")
+    assert told["state"] == "failed"
+    assert told["error"] == (
+        "The file lacks the column 'pH', which the model reads. Give a table that has it."
+    )

@@ -173,6 +173,15 @@ def test_json_tells_what_is_odd_about_a_source(lgan, tmp_path, model):
     assert said["unseen"]["node element"] == {"Xe": 1}
 
 
+def test_rows_without_a_target_leave_a_score_that_is_no_fair_measure(lgan, tmp_path, model):
+    known = [row for row in ROWS if "C1CC," not in row]
+    (tmp_path / "b.csv").write_bytes(table(*known, "CCCCBr,", "CCCCCl,"))
+    said = lgan("predict", model, "b.csv", "-o", "p.csv")
+    assert "of them trained on: no fair measure: " in said.out
+    (tmp_path / "c.csv").write_bytes(table(*known, "CCCCBr,1", "CCCCCl,0"))
+    assert "on the rows it was not trained on: " in lgan("predict", model, "c.csv").out
+
+
 def test_parts_are_scored_as_the_whole_is(lgan, tmp_path, model):
     rows = ["CCO,1", "C1CC,0", "c1ccccc1Cl,0", "CCCCBr,1"]
     (tmp_path / "b.csv").write_bytes(table(*rows, names="smiles,active"))

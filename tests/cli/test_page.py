@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from dataclasses import replace
 from importlib import import_module
 
 import pytest
@@ -15,6 +16,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 from lgan.app.server import listen, next_free
+from lgan.data import GraphFeatures
 from molecule_models import predictor
 
 
@@ -52,6 +54,18 @@ def test_without_a_port_the_next_free_one_is_taken(lgan, tmp_path, monkeypatch):
     assert f"port {port} is busy; taking" in ran.err
     assert "no checkpoint" in ran.err
     assert ran.code == 1
+
+
+def test_columns_that_the_page_cannot_give_are_told_at_its_start(lgan, tmp_path, monkeypatch):
+    model = predictor(["no", "yes", "no", "yes", "yes"])
+    told = GraphFeatures(("T",), {"T": {"T": (0.0, 1.0)}}, {})
+    reading = replace(model, encoder=replace(model.encoder, graphs=told))
+    monkeypatch.setattr("lgan.app.serve", lambda app, listening: None)
+    for one, there in ((reading, True), (model, False)):
+        monkeypatch.setattr("lgan.predictor.load_model", lambda path, one=one: one)
+        ran = lgan("app", tmp_path / "m.safetensors", "--port", 0, "--no-browser")
+        assert ran.code == 0
+        assert ("reads the column 'T' of a table, which the page cannot give" in ran.err) == there
 
 
 def test_a_short_token_is_refused(lgan, tmp_path):

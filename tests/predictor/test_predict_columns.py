@@ -75,3 +75,17 @@ def test_embeddings_have_a_row_for_every_row(model, tmp_path, name):
         found = found[:, 1:]
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
     assert np.isnan(found[1]).all()
+
+
+@pytest.mark.parametrize("option", ["--output", "--embed"])
+@pytest.mark.parametrize("link", [None, "symlink_to", "hardlink_to"])
+def test_a_source_is_not_overwritten(model, tmp_path, option, link):
+    source, output = tmp_path / "t.csv", tmp_path / "t.csv"
+    source.write_text("smiles\nCCO\n")
+    if link:
+        output = tmp_path / "other.csv"
+        getattr(output, link)(source)
+    ran = CliRunner().invoke(app, ["predict", str(model[0]), str(source), option, str(output)])
+    assert ran.exit_code == 2
+    assert "another file than the source" in " ".join(ran.output.replace("│", "").split())
+    assert source.read_text() == "smiles\nCCO\n"

@@ -83,6 +83,46 @@ def test_metrics_are_measured_where_the_targets_are_there(number, tmp_path):
     assert "accuracy" not in found.metrics()
 
 
+def test_rows_without_a_target_are_not_what_a_model_was_not_trained_on(number, tmp_path):
+    table = tmp_path / "known.csv"
+    table.write_text("smiles,logS\nCCC,-10\nCCN,-11.5\n")
+    alone, _ = _rows(number, table)
+    table.write_text("smiles,logS\nCCC,-10\nCCN,-11.5\nCCCCO,\nCCCCN,\n")
+    found, _ = _rows(number, table)
+    assert (found.known, found.fresh.tolist()) == (2, [False] * 4)
+    assert found.metrics() == pytest.approx(alone.metrics(), rel=1e-4)
+    table.write_text("smiles,logS\nCCC,-10\nCCCCO,-3\nCCCCN,\n")
+    found, rows = _rows(number, table)
+    error = abs(-3 - rows[1]["logS_predicted"])
+    assert found.metrics()["rmse"] == pytest.approx(error, rel=1e-4)
+
+
+def test_an_answer_that_is_not_finite_costs_its_row(trained_on, tmp_path):
+    def weighted(n, weight, target):
+        graph = nx.Graph(nx.path_graph(n), target=target)
+        nx.set_node_attributes(graph, weight, "weight")
+        return graph
+
+    known = [weighted(3 + n % 5, 0.5 + n, "ab"[n % 2]) for n in range(12)]
+    predictor = trained_on(load_raw(known))
+    new = [weighted(4, 2.5, "a"), weighted(3, 3e38, "b"), weighted(6, 1.5, "b")]
+    found, rows = _rows(predictor, new)
+    assert [bool(row["target_predicted"]) for row in rows] == [True, False, True]
+    assert "is not finite" in rows[1]["error"]
+    assert rows[1]["target_probability_a"] == ""
+    assert (found.count, found.failed, len(torch.cat(found.truth))) == (3, 1, 2)
+    assert found.metrics()["accuracy"] in (0, 0.5, 1)
+    assert predictor.predict_set(new).any(1).tolist() == [True, False, True]
+    assert predictor.predict(new)[1] is None
+    with pytest.raises(ValueError, match=r"Row 2 has no prediction: the answer.*not finite"):
+        _rows(predictor, new, on_error="raise")
+    written = PredictionRows.of(predictor, new)
+    assert len(list(written.written(tmp_path / "p.csv"))) == 3
+    again = PredictionRows.of_written(predictor, list(written.given), [tmp_path / "p.csv"])
+    assert (again.count, again.failed) == (3, 1)
+    assert again.metrics() == pytest.approx(found.metrics(), abs=1e-4)
+
+
 def test_a_strict_prediction_stops_at_the_first_bad_row(binary):
     with pytest.raises(ValueError, match=r"Row 2 cannot be read.*--on-error skip"):
         _rows(binary, ["CCO", "C1CC"], on_error="raise")
@@ -95,6 +135,13 @@ def test_a_table_of_molecules_is_refused_by_a_model_of_other_graphs(binary, tmp_
     (tmp_path / "m.csv").write_text("smiles\nCCO\n")
     with pytest.raises(ValueError, match="trained on graphs of another kind"):
         _rows(other, tmp_path / "m.csv")
+
+
+def test_graphs_of_another_kind_are_told_before_their_classes(number, graphs):
+    with pytest.raises(ValueError, match=r"The model reads molecules, got graphs .*\(triangles\)"):
+        _rows(number, "triangles")
+    with pytest.raises(ValueError, match=r"The model reads graphs .*, got molecules"):
+        _rows(graphs, ["CCO"])
 
 
 def test_columns_of_every_task():

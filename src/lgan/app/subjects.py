@@ -35,6 +35,13 @@ def reads_molecules(predictor: Predictor) -> bool:
     return predictor.encoder.featuriser is not None
 
 
+def read_columns(predictor: Predictor) -> str:
+    """The columns of a source that a model reads, in words; empty where there are none."""
+    told = predictor.encoder.graphs
+    names = ", ".join(map(repr, () if told is None else told.columns))
+    return f"the column {names}" if names else ""
+
+
 def asked_object(body: Any, known: Mapping[str, type | tuple[type, ...]]) -> dict[str, Any]:
     """An object of JSON with known keys alone, each of its type."""
     if not isinstance(body, dict):
@@ -54,6 +61,12 @@ def check_smiles(predictor: Predictor, smiles: list[Any], limits: Limits) -> lis
     if not reads_molecules(predictor):
         raise RefusedError(
             422, "Expected `graphs`: this model was trained on graphs that are no molecules."
+        )
+    if columns := read_columns(predictor):
+        raise RefusedError(
+            422,
+            f"This model reads {columns} of a table, which the page cannot give for a molecule. "
+            "Drop a table that has it, or use `lgan predict` with one.",
         )
     _check_count(smiles, limits)
     for text in smiles:

@@ -50,6 +50,7 @@ def page(
 
     from lgan.app import build_app, serve
     from lgan.app.routes import LOCAL
+    from lgan.app.subjects import read_columns
     from lgan.predictor import load_model
 
     token = token or (None if host in LOCAL else token_urlsafe(24))
@@ -57,12 +58,18 @@ def page(
     try:
         with activity() as tell:
             tell("loading the model")
-            app = build_app(load_model(checkpoint), hosts={*LOCAL, host.lower()}, token=token)
+            predictor = load_model(checkpoint)
+            app = build_app(predictor, hosts={*LOCAL, host.lower()}, token=token)
         name = f"[{host}]" if ":" in host else host
         address = f"http://{name}:{listening.getsockname()[1]}/" + (
             f"#token={token}" if token else ""
         )
         console.print(f"page: {address}", soft_wrap=True, markup=False, highlight=False)
+        if columns := read_columns(predictor):
+            note(
+                f"this model reads {columns} of a table, which the page cannot give: drop a table "
+                "that has it, or use `lgan predict`"
+            )
         note("nothing leaves this machine; Ctrl-C ends it")
         if browser:
             typer.launch(address)

@@ -117,6 +117,11 @@ def predict(
             raise typer.BadParameter(
                 f"`{option}` writes {written}, got {file.name}. Choose a name that ends in .csv."
             )
+        if file is not None and source is not None and _is_same(file, Path(source)):
+            raise typer.BadParameter(
+                f"`{option}` must be another file than the source, which it would replace, got "
+                f"{file}. Choose another name."
+            )
     if shards is not None and (nearest or embed):
         raise typer.BadParameter("`--nearest` and `--embed` do not go with `--shards`.")
     if ray is not None and shards is None:
@@ -159,6 +164,11 @@ def predict(
         print_json({"rows": rows, "metrics": metrics, **told})
         return
     _show(found, rows, metrics, what, output)
+
+
+def _is_same(file: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, also by links."""
+    return file.exists() and other.exists() and file.samefile(other)
 
 
 def _embedded(rows: Any, path: Path) -> None:
@@ -257,10 +267,10 @@ def _show(
 
 def _show_score(found: "PredictionRows", metrics: dict[str, float]) -> None:
     """Say how good the predictions are, and how many rows have none."""
-    rest = found.count - found.failed - found.known
     if metrics:
         of = "" if not found.known else f", {found.known:,} of them trained on: no fair measure"
-        where = "the rows it was not trained on" if rest and found.known else f"all rows{of}"
+        new = found.known and bool(found.fresh.any())
+        where = "the rows it was not trained on" if new else f"all rows{of}"
         measured = ", ".join(f"{name} {shown(name, value)}" for name, value in metrics.items())
         console.print(f"on {where}: {measured}", highlight=False, soft_wrap=True)
     if found.no_score:

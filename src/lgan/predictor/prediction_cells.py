@@ -1,5 +1,6 @@
 """What a model says of graphs, as cells of a table."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -83,3 +84,26 @@ def near_cells(predictor: Predictor, raw: RawGraphs, nearest: int) -> list[Row]:
             row |= {f"nearest_{k}_similarity": round(one.similarity, 4)}
         rows.append(row)
     return rows
+
+
+def cells_of(source: Any, raw: RawGraphs) -> dict[str, Sequence[Any]]:
+    """What identifies the rows of a source that is no table, and its targets."""
+    if isinstance(source, list | tuple) and source and isinstance(source[0], str):
+        return {"smiles": source}
+    cells: dict[str, Sequence[Any]] = {"graph": range(raw.num_rows)}
+    place = raw.graph_of_row
+    told = {"smiles": raw.ids} if raw.featuriser is not None and raw.ids is not None else {}
+    for name, values in {**told, **raw.targets}.items():
+        cells[name] = [values[place[row]] if row in place else "" for row in range(raw.num_rows)]
+    return cells
+
+
+def renamed(names: Sequence[str], taken: Sequence[str]) -> list[str]:
+    """The columns of a source; one that has the name of a predicted one says where it is from."""
+    found: list[str] = []
+    for name in names:
+        new = name
+        while new in taken or new in found or (new != name and new in names):
+            new = f"{new} (input)"
+        found.append(new)
+    return found

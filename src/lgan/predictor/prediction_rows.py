@@ -33,9 +33,11 @@ from lgan.data.readers.tables import (
 )
 from lgan.predictor.prediction_cells import (
     Row,
+    cells_of,
     near_cells,
     near_columns,
     predicted_columns,
+    renamed,
     said_cells,
 )
 from lgan.predictor.predictor import Predictor
@@ -44,6 +46,7 @@ from lgan.predictor.predictor import Predictor
 MOST_COMPARED = 10_000_000
 # Rows of a table up to which the descriptors of its molecules are kept: 35 MB.
 MOST_KEPT = 20_000
+NOT_FINITE = "the answer of the model is not finite: numbers of this row are too large for it"
 
 
 @dataclass
@@ -130,7 +133,7 @@ class PredictionRows:
                 root=reading.get("root") if table.rows <= MOST_KEPT else None,
             )  # fmt: skip
         raw = read_with_targets(predictor, source, smiles_column=smiles_column, **reading)
-        cells = _cells(source, raw)
+        cells = cells_of(source, raw)
         found = PredictionRows(predictor, list(cells), on_error, progress, nearest, work)
         found.rows = found._all(raw, cells, block)
         return found
@@ -184,7 +187,7 @@ class PredictionRows:
     @property
     def columns(self) -> list[str]:
         """The columns of every row."""
-        return _renamed(self.given, self._own) + self._own
+        return renamed(self.given, self._own) + self._own
 
     @property
     def _own(self) -> list[str]:
@@ -213,7 +216,7 @@ class PredictionRows:
         Of more than `MOST_COMPARED` rows there are no metrics, so that memory is bounded.
         """
         found = PredictionRows(predictor, names)
-        new = dict(zip(names, _renamed(names, found._own), strict=True))
+        new = dict(zip(names, renamed(names, found._own), strict=True))
         task = predictor.task
         targets = {name: new[name] for name in task.targets if name in new}
         shares = task.classes if task.has_classes else task.classes[1:]
@@ -241,14 +244,20 @@ class PredictionRows:
             found.no_score = str(error)
         return found
 
+    @property
+    def fresh(self) -> Tensor:
+        """Which of the rows that are compared have a target and were not trained on ``[n]``."""
+        known = self.predictor.task.present(torch.cat(self.truth)).any(1)
+        return known & ~torch.cat(self.trained_on)
+
     def metrics(self) -> dict[str, float]:
-        """Every metric of the task, where the source has the targets: on the rows that the model
-        was not trained on, or on all where it was trained on all of them.
+        """Every metric of the task, where the source has the targets: on the rows with a target
+        that the model was not trained on, or on all where it was trained on all of them.
         """
         if not self.truth or self.no_score:
             return {}
         y, answers, task = torch.cat(self.truth), torch.cat(self.answers), self.predictor.task
-        fresh = ~torch.cat(self.trained_on)
+        fresh = self.fresh
         if bool(fresh.any()):
             y, answers = y[fresh], answers[fresh]
         if not bool(task.present(y).any()):
@@ -333,35 +342,45 @@ class PredictionRows:
         members: Tensor | None = None,
     ) -> Iterator[Row]:
         reasons = dict(raw.errors)
-        if reasons and self.on_error == "raise":
-            row, reason = next(iter(reasons.items()))
-            raise ValueError(
-                f"Row {first + row + 1} cannot be read: {reason}. Correct it, or keep such rows "
-                "without a prediction (`--on-error skip`)."
-            )
+        self._stop_at(reasons, first, "cannot be read")
         if members is None:
             members = self.predictor.member_answers(raw)
         known = self.predictor.seen(raw)
         answers, seen = self.predictor.joint(members), known.tolist()
         for column, words in self.predictor.encoder.unseen(raw).items():
             self.unseen.setdefault(column, Counter()).update(words)
+        fine = answers.isfinite().all(1)
+        endless = dict.fromkeys(raw.rows[~fine].tolist(), NOT_FINITE)
+        self._stop_at(endless, first, "has no prediction")
+        reasons |= endless
         self.count += raw.num_rows
         self.failed += len(reasons)
-        self.known += sum(seen)
-        self._compare(raw.targets, answers, known)
+        self.known += int(known[fine].sum())
+        there = fine.nonzero()[:, 0].tolist()
+        targets = {name: [values[g] for g in there] for name, values in raw.targets.items()}
+        self._compare(targets, answers[fine], known[fine])
         said = said_cells(self.predictor, answers, members)
         near: list[Row] = [{}] * raw.num_graphs
         if self.nearest and raw.num_graphs:
             near = near_cells(self.predictor, raw, self.nearest)
-        names = _renamed(self.given, self._own)
+        names = renamed(self.given, self._own)
         blank = dict.fromkeys(self._own, "")
         for row, graph in enumerate(raw.by_row(range(raw.num_graphs))):
             given = {new: cells[old][row] for old, new in zip(cells, names, strict=True)}
-            if graph is None:
+            if graph is None or row in reasons:
                 yield {**given, **blank, "error": reasons[row]}
                 continue
             also = {"seen": "yes" if seen[graph] else "", **near[graph]}
             yield {**given, **blank, **said[graph], **also}
+
+    def _stop_at(self, reasons: Mapping[int, str], first: int, what: str) -> None:
+        """Stop at the first bad row, where that was asked for."""
+        if reasons and self.on_error == "raise":
+            row, reason = next(iter(reasons.items()))
+            raise ValueError(
+                f"Row {first + row + 1} {what}: {reason}. Correct it, or keep such rows without a "
+                "prediction (`--on-error skip`)."
+            )
 
 
 def read_with_targets(predictor: Predictor, source: Any, **reading: Any) -> RawGraphs:
@@ -374,26 +393,3 @@ def read_with_targets(predictor: Predictor, source: Any, **reading: Any) -> RawG
         raw = predictor.read(source, **reading)
     known = set(predictor.task.targets) <= set(raw.targets)
     return raw if known else raw.with_targets({})
-
-
-def _cells(source: Any, raw: RawGraphs) -> dict[str, Sequence[Any]]:
-    """What identifies the rows of a source that is no table, and its targets."""
-    if isinstance(source, list | tuple) and source and isinstance(source[0], str):
-        return {"smiles": source}
-    cells: dict[str, Sequence[Any]] = {"graph": range(raw.num_rows)}
-    place = raw.graph_of_row
-    told = {"smiles": raw.ids} if raw.featuriser is not None and raw.ids is not None else {}
-    for name, values in {**told, **raw.targets}.items():
-        cells[name] = [values[place[row]] if row in place else "" for row in range(raw.num_rows)]
-    return cells
-
-
-def _renamed(names: Sequence[str], taken: Sequence[str]) -> list[str]:
-    """The columns of a source; one that has the name of a predicted one says where it is from."""
-    found: list[str] = []
-    for name in names:
-        new = name
-        while new in taken or new in found or (new != name and new in names):
-            new = f"{new} (input)"
-        found.append(new)
-    return found

@@ -41,6 +41,13 @@ def read_as_trained(
     if encoder.featuriser is None and stored.dataset in MOLECULES and (texts := _smiles(source)):
         return graphs_from_smiles(texts, stored.dataset)
     raw = load_raw(source, **how)
+    if (raw.featuriser is None) != (encoder.featuriser is None):
+        kinds = ("graphs whose features come with them", "molecules")
+        reads, got = kinds if encoder.featuriser is None else kinds[::-1]
+        raise ValueError(
+            f"The model reads {reads}, got {got} ({raw.name}). Give a source of that kind, or "
+            f"train a model on {raw.name}."
+        )
     if raw.name in DATASETS:  # whose labels are numbers that mean something there alone
         names = encoder.feature_names(raw, stored.features)
         stored.check_meaning(raw.name, names, raw.classes if raw.targets else stored.classes)
