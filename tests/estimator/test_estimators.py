@@ -15,7 +15,7 @@ from sklearn.ensemble import (
     VotingClassifier,
 )
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.metrics import accuracy_score, get_scorer, r2_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -128,12 +128,33 @@ def test_a_graph_that_cannot_be_read_costs_its_row():
     graphs = [Data(x=torch.full((3, 1), i / 5), edge_index=ring) for i in range(16)]
     graphs[3].x[1] = torch.nan
     with pytest.warns(
-        UserWarning, match="1 of 16 graphs cannot be read and are left out.*r 3: `x`"
+        UserWarning, match="1 of 16 graphs cannot be read and are left out.*row 4: `x`"
     ):
         model = regressor().fit(graphs, NUMBERS)
     assert len(model.predictor_.trained_on) == 15
     with pytest.warns(UserWarning, match="1 of 16 rows cannot be read"):
         assert np.flatnonzero(np.isnan(model.predict(graphs))).tolist() == [3]
+
+
+@pytest.mark.parametrize("dtype", ["Float32", "float32", object])
+def test_labels_of_any_column_of_a_table_are_found_again(dtype):
+    y = pd.Series(np.array([0.1, 0.2] * 8, dtype=np.float32), name="y").astype(dtype)
+    if dtype is object:
+        y = pd.Series(list(np.array([0.1, 0.2] * 8, dtype=np.float32)), name="y", dtype=object)
+    for column in (y, y.to_frame(), y.to_numpy(dtype=object)):
+        model = classifier().fit(SMILES, column)
+        assert model.predict_proba(SMILES).shape == (16, 2)
+        assert 0 <= model.score(SMILES, column) <= 1
+
+
+def test_numbers_are_no_classes():
+    wanted = "must hold classes, got 24 different numbers for 24 graphs in 'y'.*`LGANRegressor`"
+    for y in (np.arange(24) * 0.37, pd.Series(np.arange(24) * 0.37, dtype="Float32", name="y")):
+        with pytest.raises(ValueError, match=wanted):
+            classifier().fit((SMILES * 2)[:24], y)
+        with pytest.raises(ValueError, match=wanted):
+            lgan.cross_validate(classifier(), (SMILES * 2)[:24], y)
+    assert len(classifier().fit(SMILES * 3, np.arange(48) % 24 / 2).classes_) == 24
 
 
 def test_missing_labels_are_left_out():
@@ -185,6 +206,30 @@ def test_several_labels_with_missing_ones():
     assert np.array_equal(worded.predict(SMILES) == "inactive", shares > 0.5)
     own = worded.predictor_.predict(SMILES)
     assert np.array_equal(own, worded.predict(SMILES))
+
+
+@pytest.mark.parametrize("labels", [(0, 1), ("active", "inactive")], ids=str)
+@pytest.mark.parametrize("targets", [2, 3])
+def test_probabilities_of_several_targets_are_taken_column_by_column(labels, targets):
+    """A model with two targets has as many rows of classes as each of them has classes."""
+    y = np.array([[row >> target & 1 for target in range(targets)] for row in range(16)])
+    named = np.array(labels)[y]
+    model = classifier().fit(SMILES, named)
+    assert model.classes_.tolist() == [list(labels)] * targets
+    said = cross_val_predict(classifier(), SMILES, named, cv=2, method="predict_proba")
+    assert said.shape == (16, targets)
+    if labels != (0, 1):
+        return
+    for scoring in ("roc_auc", "average_precision", "f1_macro", "accuracy"):
+        for scores in (
+            cross_val_score(classifier(), SMILES, y, cv=2, scoring=scoring, error_score="raise"),
+            lgan.cross_validate(classifier(), SMILES, y, cv=2, scoring=scoring),
+        ):
+            assert np.isfinite(scores).all()
+    expected = roc_auc_score(y, model.predict_proba(SMILES))
+    assert get_scorer("roc_auc")(model, SMILES, y) == pytest.approx(expected)
+    search = GridSearchCV(classifier(), {"members": [1, 2]}, cv=2, scoring="roc_auc").fit(SMILES, y)
+    assert clone(search.best_estimator_).members == search.best_params_["members"]
 
 
 def test_several_numbers_with_missing_ones():
@@ -275,7 +320,7 @@ def test_graphs_of_a_group_are_held_out_together():
     order = np.random.default_rng(0).permutation(16)
     smiles = [SMILES[i] for i in order]
     smiles[5] = "C1CC"  # what cannot be read must not shift the groups
-    with pytest.warns(UserWarning, match="1 of 16 graphs cannot be read and are left out.*5"):
+    with pytest.warns(UserWarning, match="1 of 16 graphs cannot be read and are left out.*row 6"):
         model = classifier(members=4).fit(smiles, ["a", "b"] * 8, groups=groups[order])
     fold = model.predictor_.checkpoint.out_of_fold.fold.numpy()
     kept = np.delete(groups[order], 5)
@@ -292,7 +337,7 @@ def test_unreadable_molecules_keep_their_place(classes, numbers):
         assert np.isnan(numbers.predict(["C1CC", "CCO"])).tolist() == [True, False]
     with (
         pytest.warns(UserWarning, match="cannot be read"),
-        pytest.raises(ValueError, match="1 of 2 graphs cannot be read, the first of them number 1"),
+        pytest.raises(ValueError, match="1 of 2 graphs cannot be read, the first of them row 2"),
     ):
         classes.predict(["CCO", "C1CC"])
 
@@ -418,6 +463,13 @@ def test_a_column_is_explained_row_by_row(classes):
     assert len(classes.explain(_Column(["CCO", "CCN"]))) == 2
 
 
+def test_directed_graphs_are_refused_with_what_an_estimator_can_do():
+    arcs = [Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]]))] * 4
+    for graphs in ([nx.DiGraph([(0, 1)])] * 4, arcs):
+        with pytest.raises(ValueError, match=r"for estimators convert the graphs with `networkx"):
+            regressor().fit(graphs, NUMBERS[:4])
+
+
 def test_one_graph_and_a_list_are_explained(classes):
     one = classes.explain("CCO")
     [first, second] = classes.explain(["CCO", "CCN"])
@@ -475,6 +527,11 @@ def test_the_number_of_threads_changes_no_result(classes, monkeypatch):
     assert torch.get_num_threads() == before
 
 
+def test_bad_sample_weights_are_told_as_plain_numbers():
+    with pytest.raises(ValueError, match=r"got \[-1\.0, 1\.0, 1\.0.*\]\. Correct them"):
+        regressor().fit(SMILES, NUMBERS, np.array([-1.0] + [1.0] * 15))
+
+
 def test_a_weight_of_zero_leaves_a_row_out():
     wild = [*NUMBERS[:-1], 1e9]
     weight = pd.Series([2.0] * (len(SMILES) - 1) + [0.0], index=range(50, 50 + len(SMILES)))
@@ -498,7 +555,7 @@ def test_a_class_is_explained_by_its_own_name():
 
 
 def test_a_score_of_numbers_needs_what_can_be_read(numbers):
-    wanted = "1 of 2 graphs cannot be read, the first of them number 1"
+    wanted = "1 of 2 graphs cannot be read, the first of them row 2"
     with pytest.warns(UserWarning, match="row"), pytest.raises(ValueError, match=wanted):
         numbers.score(["CCO", "C1CC"], [1.0, 2.0])
     some = [None if i == 3 else value for i, value in enumerate(NUMBERS)]

@@ -1,13 +1,18 @@
 import multiprocessing
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import networkx as nx
 import pytest
 import torch
+from threadpoolctl import threadpool_info
 
 import reference
 from lgan import EgoLines, LGANConv, ops
 from lgan.ops import threads as threads_module
 from lgan.train.stack import stack
+
+CPU = torch.device("cpu")
 
 
 @pytest.fixture
@@ -183,3 +188,69 @@ def test_nobody_gets_a_million_threads(threads):
     with ops.at_most(10**6):
         assert torch.get_num_threads() == threads_module.MOST
     assert torch.get_num_threads() == before
+
+
+def _blas() -> list[int]:
+    """How many threads each library of linear algebra has."""
+    return [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
+
+
+def _in_a_new_thread(call):
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(call).result(timeout=60)
+
+
+@pytest.mark.parametrize("limited", [lambda: ops.at_most(1), lambda: ops.model_threads(CPU)])
+def test_who_leaves_last_gives_the_process_its_threads_back(limited, threads):
+    """The second comes while the first is inside, and stays longer."""
+    threads(3)
+    first, second, left = (threading.Event() for _ in range(3))
+    seen = {}
+
+    def come_first():
+        with limited():
+            first.set()
+            assert second.wait(60)
+        seen["first"] = torch.get_num_threads()
+        left.set()
+
+    def come_second():
+        assert first.wait(60)
+        with limited():
+            second.set()
+            assert left.wait(60)
+            seen["inside"] = torch.get_num_threads(), set(_blas())
+        seen["second"] = torch.get_num_threads()
+
+    before = _blas()
+    with ThreadPoolExecutor(2) as pool:
+        for job in [pool.submit(come_first), pool.submit(come_second)]:
+            job.result(timeout=120)
+    assert _blas() == before
+    assert seen == {"first": 3, "inside": (1, {1} if before else set()), "second": 3}
+    assert torch.get_num_threads() == _in_a_new_thread(torch.get_num_threads) == 3
+
+
+def test_threads_that_come_and_go_leave_the_process_as_it_was(threads):
+    threads(3)
+
+    def come_and_go(number):
+        for _ in range(10):
+            with ops.at_most(1 + number % 2), ops.model_threads(CPU):
+                assert torch.get_num_threads() == 1
+
+    before = _blas()
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(come_and_go, range(12)))
+    assert _blas() == before
+    assert torch.get_num_threads() == _in_a_new_thread(torch.get_num_threads) == 3
+
+
+def test_a_limit_within_a_limit_ends_before_it(threads):
+    threads(3)
+    with ops.at_most(2):
+        with ops.model_threads(CPU):
+            assert torch.get_num_threads() == 1
+            assert set(_blas()) <= {1}
+        assert torch.get_num_threads() == 2
+        assert set(_blas()) <= {2}

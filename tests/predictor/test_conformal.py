@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from lgan.predictor import conformal
 from lgan.predictor.conformal import FEWEST_FOLDS, prediction_intervals, prediction_sets
 from lgan.task import Task
 from lgan.train.out_of_fold import OutOfFold
@@ -92,6 +93,19 @@ def test_missing_targets_say_nothing(held_out):
         known.y[there, :1], known.predictions[there, :1], known.fold[there], known.held_out
     )
     torch.testing.assert_close(ends[:, :1], prediction_intervals(members[..., :1], alone, 0.2))
+
+
+@pytest.mark.parametrize(("block", "largest"), [(1, 40), (100, 80), (1 << 24, 280)])
+def test_blocks_of_new_graphs_bound_memory_and_change_no_bit(block, largest, monkeypatch):
+    known = _known(torch.randn(40, 2), torch.randn(40, 2), list(range(6)))
+    members, taken, kth = torch.randn(6, 7, 2), [], Tensor.kthvalue
+    expected = prediction_intervals(members, known, 0.2)
+    monkeypatch.setattr(conformal, "BLOCK", block)
+    monkeypatch.setattr(
+        Tensor, "kthvalue", lambda ends, *a: (taken.append(ends.numel()), kth(ends, *a))[1]
+    )
+    assert torch.equal(prediction_intervals(members, known, 0.2), expected)
+    assert max(taken) == largest
 
 
 def test_the_point_is_inside_even_where_members_are_far_apart():

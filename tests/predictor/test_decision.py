@@ -51,6 +51,37 @@ def test_every_label_has_its_own_power_and_missing_ones_are_left_out():
     assert fitted_sharpness(_known(y, spoilt), SEVERAL).tolist() == pytest.approx([0.5, 2], rel=0.1)
 
 
+@pytest.mark.parametrize(("graphs", "positives"), [(12, 1), (40, 2)])
+def test_few_graphs_that_are_told_apart_make_nothing_certain(graphs, positives):
+    """Without a prior the power would be the largest, and every probability 0 or 1."""
+    y = torch.zeros(graphs, 1)
+    y[:positives] = 1
+    said = torch.where(y == 1, 0.6, 0.1)
+    one = Task("multilabel", ("a",), ("0", "1"))
+    [power] = fitted_sharpness(_known(y, said), one).tolist()
+    assert 1 < power < 4
+    sharp = sharpened(said, torch.tensor([power]), one)
+    assert 0.6 < float(sharp.max()) < 0.9
+    both = _known(y[:, 0].long(), torch.cat([1 - said, said], 1))
+    assert fitted_sharpness(both, BINARY).tolist() == pytest.approx([power], rel=1e-3)
+
+
+def test_many_graphs_outweigh_the_prior():
+    generator = torch.Generator().manual_seed(2)
+    true = torch.rand(5000, 1, generator=generator, dtype=torch.float64)
+    y = (torch.rand(true.shape, generator=generator) < true).float()
+    one = Task("multilabel", ("a",), ("0", "1"))
+    spoilt = sharpened(true, torch.tensor([1 / 3]), one)
+    [power] = fitted_sharpness(_known(y, spoilt), one).tolist()
+
+    def surprise(tried):
+        found = sharpened(spoilt, torch.tensor([tried]), one)
+        return float(torch.nn.functional.binary_cross_entropy(found, y.double()))
+
+    likeliest = min((2 + step / 500 for step in range(1000)), key=surprise)
+    assert power == pytest.approx(likeliest, rel=0.01)
+
+
 def test_certainty_stays_finite_and_the_order_of_classes_stays():
     said = torch.tensor([[0.0, 1.0], [0.7, 0.3]], dtype=torch.float64)
     found = sharpened(said, torch.tensor([3.0]), BINARY)

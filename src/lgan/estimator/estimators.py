@@ -23,6 +23,7 @@ from lgan.estimator.folds import member_folds
 from lgan.estimator.rows import (
     as_rows,
     check_all_read,
+    check_classes,
     distinct_labels,
     graph_weights,
     one_each,
@@ -150,7 +151,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         """
         settings = self._settings()
         raw = load_raw(as_rows(graphs), targets=columns, **self._told(graphs))
-        raw.warn_unread("are left out", rows="graphs", row="number", stacklevel=3)
+        raw.warn_unread("are left out", rows="graphs", stacklevel=3)
         kind = self._kind(raw.targets if raw.num_graphs else columns)
         return settings, ReadSource.of_graphs(settings, raw, kind, self._place(), trained=trained)
 
@@ -240,7 +241,8 @@ class LGANClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
 
     ``X`` is a list of SMILES, RDKit molecules, PyG ``Data`` or networkx graphs, or a table with a
     column of SMILES; ``y`` are labels of any kind, or several columns of two classes each, with
-    NaN where missing.
+    NaN where missing. ``classes_`` are the labels in their order ``[C]``; of several columns
+    ``[T, 2]``, the same in every row.
 
     Example:
         >>> from lgan import LGANClassifier
@@ -263,12 +265,15 @@ class LGANClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
         return super()._targets(X, y)
 
     def _kind(self, columns: Mapping[str, Sequence[Any]]) -> str:
+        check_classes(columns)
         two = len(distinct_labels(columns)) == 2
         return "multilabel" if len(columns) > 1 else "binary" if two else "multiclass"
 
     def _trained(self, settings: Settings, source: ReadSource, trained: TrainedEnsemble) -> Self:
         super()._trained(settings, source, trained)
-        self.classes_ = distinct_labels(source.raw.targets)
+        labels, targets = distinct_labels(source.raw.targets), self.predictor_.task.targets
+        # One row a target tells scorers and `cross_val_predict` that there are several.
+        self.classes_ = labels if len(targets) == 1 else np.tile(labels, (len(targets), 1))
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -293,7 +298,7 @@ class LGANClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
         check_all_read(answers, "`predict_proba`")
         one = self.predictor_.task.has_classes
         places = answers.argmax(1) if one else (answers > 0.5).astype(int)
-        return np.asarray(self.classes_[places])
+        return np.asarray(self._labels()[places])
 
     def predict_set(self, X: Any, alpha: float = 0.1) -> NDArray[np.bool_]:
         """The classes that may be true ``[n, C]``, ``[n, T, 2]`` for several targets, so that a
@@ -317,12 +322,17 @@ class LGANClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
         return float(np.average(right, weights=weight))
 
     def _output(self, target: Any) -> Any:
-        own = self._fitted().task.has_classes and target in self.classes_.tolist()
+        own = self._fitted().task.has_classes and target in self._labels().tolist()
         return str(spelled(target)) if own else target
 
+    def _labels(self) -> NDArray[Any]:
+        """The labels, which all targets share where there are several."""
+        return self.classes_ if self.classes_.ndim == 1 else self.classes_[0]
+
     def _order(self) -> list[int]:
-        """Where each of ``classes_`` is among the outputs of the model."""
-        return [self.predictor_.task.classes.index(str(spelled(c))) for c in self.classes_.tolist()]
+        """Where each of the labels is among the outputs of the model."""
+        named = self.predictor_.task.classes
+        return [named.index(str(spelled(label))) for label in self._labels().tolist()]
 
 
 class LGANRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]

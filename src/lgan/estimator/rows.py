@@ -14,6 +14,8 @@ from lgan.task.cells import spelled
 
 # Fewer graphs cannot be taken apart into what is trained on and what is held out.
 FEWEST_GRAPHS = 4
+# More different numbers, in more than half of the graphs, are measured and no names of classes.
+MOST_CLASSES = 20
 
 
 def as_rows(graphs: Any) -> list[Any]:
@@ -69,9 +71,9 @@ def target_columns(graphs: Any, y: Any, *, fewest: int = FEWEST_GRAPHS) -> dict[
             raise ValueError(f"The columns of `y` must have different names, got {names}.")
         if not names:
             raise ValueError("`y` must have a column or more, got a table without any.")
-        columns = {str(name): list(y[name]) for name in y.columns}
+        columns = {str(name): _cells(y[name]) for name in y.columns}
     elif getattr(y, "name", None) is not None and not isinstance(y, np.ndarray):
-        columns = {str(y.name): list(y)}
+        columns = {str(y.name): _cells(y)}
     else:
         values = np.asarray(y)
         if values.ndim == 0:
@@ -81,9 +83,9 @@ def target_columns(graphs: Any, y: Any, *, fewest: int = FEWEST_GRAPHS) -> dict[
         if values.ndim > 2:
             raise ValueError(f"`y` must have the shape [n] or [n, T], got {list(values.shape)}.")
         if values.ndim == 2 and values.shape[1] > 1:
-            columns = {f"y{i}": values[:, i].tolist() for i in range(values.shape[1])}
+            columns = {f"y{i}": _cells(values[:, i]) for i in range(values.shape[1])}
         else:
-            columns = {"y": values.reshape(-1).tolist()}
+            columns = {"y": _cells(values.reshape(-1))}
     rows = len(as_rows(graphs))
     for name, column in columns.items():
         if len(column) != rows:
@@ -96,6 +98,23 @@ def target_columns(graphs: Any, y: Any, *, fewest: int = FEWEST_GRAPHS) -> dict[
             "graphs."
         )
     return columns
+
+
+def _cells(column: Any) -> list[Any]:
+    """A column as a list, with plain numbers in place of those of numpy."""
+    values = column.tolist() if hasattr(column, "tolist") else list(column)
+    return [value.item() if isinstance(value, np.generic) else value for value in values]
+
+
+def check_classes(columns: Mapping[str, Sequence[Any]]) -> None:
+    """Refuse numbers with a point of which most are different: they are measured."""
+    for name, column in columns.items():
+        there = [v for v in column if isinstance(v, float) and v == v]
+        if (different := len(set(there))) > max(MOST_CLASSES, len(there) / 2):
+            raise ValueError(
+                f"`y` must hold classes, got {different} different numbers for {len(there)} graphs "
+                f"in {name!r}. Use `LGANRegressor` for numbers."
+            )
 
 
 def distinct_labels(columns: Mapping[str, Sequence[Any]]) -> NDArray[Any]:
@@ -158,8 +177,8 @@ def check_all_read(answers: NDArray[np.float64], tolerant: str) -> None:
     unread = np.flatnonzero(np.isnan(answers).any(axis=1))
     if unread.size:
         raise ValueError(
-            f"{unread.size} of {len(answers)} graphs cannot be read, the first of them number "
-            f"{int(unread[0])}. Leave them out, or call {tolerant}, which gives NaN there."
+            f"{unread.size} of {len(answers)} graphs cannot be read, the first of them row "
+            f"{int(unread[0]) + 1}. Leave them out, or call {tolerant}, which gives NaN there."
         )
 
 
@@ -173,6 +192,6 @@ def graph_weights(sample_weight: Any, raw: RawGraphs, graphs: Any) -> Tensor | N
     if not right or not bool((weight > 0).any()):
         raise ValueError(
             "`sample_weight` must hold finite numbers [n] of 0 or more, not all of them 0, got "
-            f"{values[:10]}. Correct them, or leave it out."
+            f"{weight[:10].tolist()}. Correct them, or leave it out."
         )
     return weight / weight[weight > 0].mean()

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache
 from itertools import pairwise
+from threading import Lock
 from typing import Any
 
 import torch
-from threadpoolctl import threadpool_limits
+from threadpoolctl import LibController, ThreadpoolController
 
 # Elements below which a second thread costs more than it saves (measured: about 50 us a hand-off).
 SMALL = 1 << 16
@@ -24,6 +25,89 @@ KEPT, KEPT_BLOCK = 512 << 20, 32 << 20
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 
 _threads: ContextVar[int | None] = ContextVar("lgan_threads", default=None)
+_inside: ContextVar[bool] = ContextVar("lgan_threads_inside", default=False)
+# A library and how many threads it had.
+_Setting = tuple[LibController, int]
+
+
+class _Limits:
+    """The limits that hold at this moment, in all threads of the process.
+
+    BLAS has one setting for all of them, and a new thread begins with what another last set torch
+    to; so what the first found is restored when the last has left.
+    """
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.holding: dict[object, int] = {}
+        self.torch_before = 1
+        self.blas_before: dict[str, _Setting] = {}
+
+    def enter(self, own: object, threads: int, *, nested: bool) -> tuple[int, list[_Setting]]:
+        """Limit this thread and BLAS; what torch had here, or before the first came, and what
+        libraries had whose setting is of one thread.
+        """
+        with self.lock:
+            before = torch.get_num_threads()
+            if not nested:
+                self.torch_before = before = self.torch_before if self.holding else before
+            torch.set_num_threads(threads)
+            self.holding[own] = threads
+            of_thread: list[_Setting] = []
+            # What was loaded since the last limit is limited as well.
+            for library in ThreadpoolController().select(user_api="blas").lib_controllers:
+                setting = library, library.num_threads
+                if getattr(library, "threading_layer", None) == "openmp":
+                    of_thread.append(setting)
+                    _set_blas(library, threads)
+                else:
+                    self.blas_before.setdefault(library.filepath, setting)
+            self._limit_all()
+        return before, of_thread
+
+    def leave(self, own: object, torch_before: int, of_thread: list[_Setting]) -> None:
+        """Give this thread back what it had, and BLAS what those who are still inside ask for."""
+        with self.lock:
+            self.holding.pop(own, None)  # forgotten in a process that was forked
+            torch.set_num_threads(torch_before)
+            for library, before in of_thread:
+                _set_blas(library, before)
+            self._limit_all()
+            if not self.holding:
+                self.blas_before.clear()
+
+    def _limit_all(self) -> None:
+        fewest = min(self.holding.values(), default=None)
+        for library, before in self.blas_before.values():
+            _set_blas(library, before if fewest is None else fewest)
+
+    def begin_anew(self) -> None:
+        """In a process that was forked, which has one thread: nobody else is inside."""
+        self.lock = Lock()
+        self.holding.clear()
+
+
+def _set_blas(library: LibController, threads: int) -> None:
+    library.set_num_threads(threads)
+    # From threadpoolctl 3.8 on the first thread to set OpenBLAS bars all others, until it says so.
+    if (let_others := getattr(library, "clear_controlling_thread", None)) is not None:
+        let_others()
+
+
+_limits = _Limits()
+
+
+@contextmanager
+def _limited(threads: int) -> Iterator[int]:
+    """Inside, torch and BLAS use so many threads; gives how many torch had before."""
+    own, nested = object(), _inside.get()
+    before, of_thread = _limits.enter(own, threads, nested=nested)
+    token = _inside.set(True)
+    try:
+        yield before
+    finally:
+        _limits.leave(own, before, of_thread)
+        _inside.reset(token)
 
 
 @contextmanager
@@ -41,19 +125,16 @@ def model_threads(device: torch.device) -> Iterator[None]:
         return
     import scipy.linalg.cython_blas  # noqa: F401  (what is loaded later would not be limited)
 
-    threads = torch.get_num_threads()
-    token = _threads.set(threads)
-    torch.set_num_threads(1)
     _keep_freed_memory()
-    flushed = _flushes_subnormal()
-    torch.set_flush_denormal(True)
-    try:
-        with threadpool_limits(1, user_api="blas"):
+    with _limited(1) as threads:
+        token = _threads.set(threads)
+        flushed = _flushes_subnormal()
+        torch.set_flush_denormal(True)
+        try:
             yield
-    finally:
-        torch.set_flush_denormal(flushed)
-        torch.set_num_threads(threads)
-        _threads.reset(token)
+        finally:
+            torch.set_flush_denormal(flushed)
+            _threads.reset(token)
 
 
 @contextmanager
@@ -64,14 +145,8 @@ def at_most(threads: int | None) -> Iterator[None]:
     if threads is None:
         yield
         return
-    threads = min(threads, MOST)
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
-        with threadpool_limits(threads, user_api="blas"):
-            yield
-    finally:
-        torch.set_num_threads(before)
+    with _limited(min(threads, MOST)):
+        yield
 
 
 def _keep_freed_memory() -> None:
@@ -103,6 +178,7 @@ def _begin_anew() -> None:
     OpenMP as well; so there is one, and pools are made again.
     """
     _pool.cache_clear()
+    _limits.begin_anew()
     torch.set_num_threads(1)
 
 

@@ -17,6 +17,8 @@ from lgan.train.out_of_fold import OutOfFold
 
 # Held-out folds from which on every fold's own members speak for it.
 FEWEST_FOLDS = 5
+# Numbers of new by known graphs that are taken at a time, for which 0.5 GiB are needed.
+BLOCK = 1 << 24
 
 
 def check_alpha(alpha: float) -> None:
@@ -52,15 +54,19 @@ def prediction_intervals(members: Tensor, known: OutOfFold, alpha: float) -> Ten
         if low < 1 or high > n:
             ends.append(torch.stack([middle - torch.inf, middle + torch.inf], 1))
             continue
-        centre = speakers[speaker[there], :, target].T.double()  # [m, n]
-        lower = (centre - residual).kthvalue(low, 1).values
-        upper = (centre + residual).kthvalue(high, 1).values
+        own, rows = speaker[there], max(1, BLOCK // n)
+        lower, upper = torch.empty_like(middle), torch.empty_like(middle)
+        for some in torch.arange(len(middle)).split(rows):
+            centre = speakers[:, some, target][own].T.double()  # [rows, n]
+            lower[some] = (centre - residual).kthvalue(low, 1).values
+            upper[some] = (centre + residual).kthvalue(high, 1).values
         ends.append(torch.stack([torch.minimum(lower, middle), torch.maximum(upper, middle)], 1))
     return torch.stack(ends, 1)
 
 
 def prediction_sets(members: Tensor, known: OutOfFold, alpha: float, task: Task) -> Tensor:
-    """Which classes may be true ``[m, C]``; for several labels ``[m, T, 2]``.
+    """Which classes may be true ``[m, C]``; for several labels ``[m, T, 2]``; none where a member
+    says what is not finite.
 
     Args:
         members: Probabilities by each member ``[K, m, C]``, or of the second class ``[K, m, T]``.
@@ -94,7 +100,8 @@ def _sets(members: Tensor, known: OutOfFold, alpha: float) -> Tensor:
         below += torch.searchsorted(ordered, (1 - said.double()).contiguous())
     # An empty set would say that no class is possible.
     likeliest = one_hot(members.mean(0).argmax(-1), members.size(-1)).bool()
-    return (below < (1 - alpha) * (n + 1)) | likeliest
+    said_all = members.isfinite().all(0).all(-1, keepdim=True)
+    return ((below < (1 - alpha) * (n + 1)) | likeliest) & said_all
 
 
 def _speakers(members: Tensor, known: OutOfFold) -> tuple[Tensor, Tensor]:

@@ -8,6 +8,7 @@ import math
 import torch
 from scipy.optimize import minimize_scalar
 from torch import Tensor
+from torch.nn.functional import binary_cross_entropy
 
 from lgan.task import Task
 from lgan.train.out_of_fold import OutOfFold
@@ -35,7 +36,8 @@ def sharpened(answers: Tensor, sharpness: Tensor, task: Task) -> Tensor:
 
 def fitted_sharpness(known: OutOfFold, task: Task) -> Tensor:
     """The power by which out-of-fold predictions are likeliest (temperature scaling, Guo et al.,
-    On Calibration of Modern Neural Networks, 2017): ``[1]``, or one for every label ``[T]``.
+    On Calibration of Modern Neural Networks, 2017): ``[1]``, or one for every label ``[T]``. Its
+    logarithm to base 2 is held to be normal about 0, so that few graphs move it little.
     """
     said = known.predictions.double()
     if task.has_classes:
@@ -54,8 +56,10 @@ def _likeliest(said: Tensor, y: Tensor, task: Task) -> float:
         power = torch.tensor([2.0**log_power], dtype=torch.float64)
         found = sharpened(said, power, task)
         if task.has_classes:
-            return -float(found[torch.arange(len(y)), y].log().mean())
-        return float(torch.nn.functional.binary_cross_entropy(found, y.double()))
+            of_graphs = -float(found[torch.arange(len(y)), y].log().sum())
+        else:
+            of_graphs = float(binary_cross_entropy(found, y.double(), reduction="sum"))
+        return of_graphs + log_power**2 / 2
 
     most = torch.tensor(SHARPEST).log2().item()
     return float(2.0 ** minimize_scalar(surprise, bounds=(-most, most), method="bounded").x)

@@ -34,6 +34,8 @@ ROOM, WORK, MOST_TOLD = 1 << 26, 4e12, 1 << 28
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0)
 # Added to what the similarity of a landmark to itself is, as others may be its equals.
 JITTER = 1e-6
+# How many times one weight of a graph is another where sums of both still hold the small one.
+APART = 1e4
 # Graphs at a time.
 ROWS = 4096
 
@@ -193,9 +195,10 @@ class Compared:
         """
         task, device = objective.task, self.rows.device
         truth = truth_of(task, objective.y).to(device)
-        alike = weight is None
         weight = torch.ones(len(truth)) if weight is None else weight.cpu()
         weight = weight.to(device, torch.float64)
+        heavy = weight[weight > 0]
+        alike = bool(heavy.max() <= APART * heavy.min())
         eye = torch.eye(self.rows.size(1), dtype=truth.dtype, device=device)
         mean = truth.new_zeros(len(seen), truth.size(1))
         found = truth.new_zeros(len(PENALTIES), len(seen), self.rows.size(1), truth.size(1))
