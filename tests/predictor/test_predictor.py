@@ -30,7 +30,7 @@ def test_a_stored_model_predicts_class_names_and_probabilities(binary):
 
 
 def test_a_row_that_cannot_be_read_keeps_its_place(binary):
-    with pytest.warns(UserWarning, match="1 of 3 rows cannot be read.*row 1"):
+    with pytest.warns(UserWarning, match="1 of 3 rows cannot be read.*row 2"):
         shares = binary.predict_proba(["CCO", "C1CC", "CCN"])
     assert np.isnan(shares[1]).all()
     alone = binary.predict_proba(["CCO", "CCN"])
