@@ -218,3 +218,11 @@ def test_columns_without_a_name_are_called_by_their_place(tmp_path: Path) -> Non
     assert block.columns["column 3"] == ["", "x"]
     path.write_text(",smiles\n0,C\n")  # an index, as pandas writes it
     assert open_table(path).names == ("", "smiles")
+
+
+def test_a_row_of_tabs_is_a_row_of_empty_cells(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text("smiles\ty\nCCO\t1\n\t\n \n")
+    table = open_table(path)
+    found = [row for block in table.blocks() for row in block.columns["smiles"]]
+    assert (table.rows, found) == (2, ["CCO", ""])

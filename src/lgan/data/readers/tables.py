@@ -272,8 +272,8 @@ def _encoding(path: Path, given: str | None) -> tuple[str, int]:
 
 
 def _lines(path: Path, encoding: str) -> int:
-    with _text(path, encoding) as text:
-        return sum(1 for line in text if line.strip())
+    with _text(path, encoding) as text:  # tabs alone may be a row of empty cells
+        return sum(1 for line in text if line.strip(" \r\n"))
 
 
 def _separator(lines: list[str], prefer_tab: bool) -> str:
