@@ -23,6 +23,10 @@ COLUMNS = {
     "binary": {"active": ["y<es", "no", "no", "y<es"] * 6},
     "several": {"a": ["0", "1", ""] * 8, "b": ["1", "", "0"] * 8},
     "number": {"logS": [f"{i * 0.7 - 20:.2f}" for i in range(24)]},
+    "numbers": {
+        "logS": [f"{i % 5 - 2.5 + 40 * (i == 3)}" for i in range(24)],
+        "mw": [f"{100 * (i % 7) + 9000 * (i == 8)}" for i in range(24)],
+    },
 }
 
 
@@ -109,6 +113,15 @@ def test_worst_mistakes_are_drawn_and_explained(trained):
     page = training_report(*trained("number"))
     assert page.count('<article class="card">') == 6
     assert len(re.findall(r'alt="[^"]*edges in red speak raises logS', page)) == 6
+
+
+def test_colours_have_a_scale_for_every_target(trained):
+    page = training_report(*trained("numbers"))
+    ends = re.findall(r"<span>\+([^<]+)<br>raises (\w+)</span>", page)
+    assert {target for _, target in ends} == {"logS", "mw"}
+    assert len({limit for limit, _ in ends}) == len(set(ends)) == 2 < len(ends)
+    assert "one scale holds for each target" in page
+    assert "one scale holds for all" in training_report(*trained("binary"))
 
 
 def test_a_network_that_cannot_be_explained_says_so(trained):

@@ -209,7 +209,8 @@ def _mistakes(predictor: Predictor, source: ReadSource, known: OutOfFold, graphs
     now = ", all members together, most of which were trained on these graphs" if several else ""
     alone = any(item.attribution.withheld for item in items.values())
     told = " by the structure alone, without what is told of whole graphs" if alone else ""
-    colours = f" Colours explain what the model says now{told}{now}; one scale holds for all."
+    each = "all" if len(scales) < 2 else "each target"
+    colours = f" Colours explain what the model says now{told}{now}; one scale holds for {each}."
     return (
         '<p class="soft">Predictions are those out of fold.'
         f"{colours if items else ''}{escape(refused)}</p>"
